@@ -1,0 +1,3 @@
+//===- ConvolutionOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

@@ -1,0 +1,3 @@
+//===- LogicalOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

@@ -1,0 +1,3 @@
+//===- MatMulOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

@@ -1,0 +1,3 @@
+//===- NormalizationOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

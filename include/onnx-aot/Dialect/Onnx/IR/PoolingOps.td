@@ -1,0 +1,3 @@
+//===- PoolingOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

@@ -1,0 +1,3 @@
+//===- QuantizationOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

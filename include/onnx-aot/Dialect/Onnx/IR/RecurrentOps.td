@@ -1,0 +1,3 @@
+//===- RecurrentOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

@@ -1,0 +1,3 @@
+//===- ReductionOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

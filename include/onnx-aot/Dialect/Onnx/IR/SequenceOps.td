@@ -1,0 +1,3 @@
+//===- SequenceOps.td -------------------------------------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"

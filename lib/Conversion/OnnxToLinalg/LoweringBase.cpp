@@ -1,0 +1,241 @@
+//===- LoweringBase.cpp - what every lowering pattern uses ------------------===//
+
+#include "LoweringBase.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+
+using namespace mlir;
+
+namespace onnx_aot {
+
+static Type convertElementType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned width = integer.getWidth() == 1 ? 8 : integer.getWidth();
+    return IntegerType::get(type.getContext(), width);
+  }
+  if (isa<FloatType, IndexType>(type))
+    return type;
+  return {};
+}
+
+Type convertOnnxType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return isa<TensorType>(type) ? Type() : convertElementType(type);
+  Type elementType = convertElementType(tensor.getElementType());
+  return elementType ? RankedTensorType::get(tensor.getShape(), elementType)
+                     : RankedTensorType();
+}
+
+FailureOr<SmallVector<OpFoldResult>>
+getSizes(ConversionPatternRewriter &rewriter, Location loc,
+         const LoweringContext &lowering, Value original) {
+  std::optional<onnx::Shape> shape = onnx::getShape(original);
+  if (!shape)
+    return failure();
+  SmallVector<OpFoldResult> sizes;
+  for (onnx::Dim dim : *shape) {
+    if (!dim.isKnown())
+      return failure();
+    if (dim.isStatic()) {
+      sizes.push_back(rewriter.getIndexAttr(dim.getStatic()));
+      continue;
+    }
+    // Replace the symbols by the dimensions that introduced them.
+    SmallVector<OpFoldResult> operands;
+    DenseMap<AffineExpr, AffineExpr> positions;
+    bool resolved = true;
+    dim.getExpr().walk([&](AffineExpr expr) {
+      auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+      if (!symbol || positions.count(expr) || !resolved)
+        return;
+      auto source = lowering.symbols.find(symbol.getPosition());
+      // A symbol that this very op introduces has no value yet.
+      bool own = source != lowering.symbols.end() && original.getDefiningOp() &&
+                 source->second.first.getDefiningOp() == original.getDefiningOp();
+      if (source == lowering.symbols.end() || own) {
+        resolved = false;
+        return;
+      }
+      Value converted = rewriter.getRemappedValue(source->second.first);
+      if (!converted) {
+        resolved = false;
+        return;
+      }
+      positions[expr] =
+          getAffineSymbolExpr(operands.size(), rewriter.getContext());
+      operands.push_back(rewriter.createOrFold<tensor::DimOp>(
+          loc, converted, source->second.second));
+    });
+    if (!resolved)
+      return failure();
+    AffineExpr expr = dim.getExpr().replace(positions);
+    sizes.push_back(affine::makeComposedFoldedAffineApply(
+        rewriter, loc, AffineMap::get(0, operands.size(), expr), operands));
+  }
+  return sizes;
+}
+
+SmallVector<OpFoldResult> getRuntimeSizes(OpBuilder &builder, Location loc,
+                                          Value tensor) {
+  return tensor::getMixedSizes(builder, loc, tensor);
+}
+
+SmallVector<OpFoldResult> getBroadcastSizes(OpBuilder &builder, Location loc,
+                                            ValueRange convertedOperands) {
+  SmallVector<OpFoldResult> result;
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  for (Value operand : convertedOperands) {
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, operand);
+    while (result.size() < sizes.size())
+      result.insert(result.begin(), sizes[sizes.size() - result.size() - 1]);
+    size_t offset = result.size() - sizes.size();
+    for (auto [index, size] : llvm::enumerate(sizes)) {
+      OpFoldResult &merged = result[offset + index];
+      if (isConstantIntValue(size, 1) || merged == size)
+        continue;
+      if (getConstantIntValue(size) || isConstantIntValue(merged, 1)) {
+        merged = size;
+        continue;
+      }
+      if (getConstantIntValue(merged))
+        continue;
+      Value mergedValue = getValueOrCreateConstantIndexOp(builder, loc, merged);
+      Value sizeValue = getValueOrCreateConstantIndexOp(builder, loc, size);
+      Value isOne = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, mergedValue, one);
+      merged = arith::SelectOp::create(builder, loc, isOne, sizeValue,
+                                       mergedValue)
+                   .getResult();
+    }
+  }
+  return result;
+}
+
+Value createEmpty(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
+                  Type elementType) {
+  return tensor::EmptyOp::create(builder, loc, sizes, elementType);
+}
+
+Value createFilled(OpBuilder &builder, Location loc,
+                   ArrayRef<OpFoldResult> sizes, Value scalar) {
+  Value empty = createEmpty(builder, loc, sizes, scalar.getType());
+  return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+}
+
+/// An explicitly broadcast copy: dimension i is read at 0 where its size is 1.
+static Value expandAtRuntime(OpBuilder &builder, Location loc, Value tensor,
+                             ArrayRef<OpFoldResult> resultSizes) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t rank = resultSizes.size(), offset = rank - type.getRank();
+  SmallVector<Value> sizes;
+  for (OpFoldResult size : getRuntimeSizes(builder, loc, tensor))
+    sizes.push_back(getValueOrCreateConstantIndexOp(builder, loc, size));
+  Value empty = createEmpty(builder, loc, resultSizes, type.getElementType());
+  SmallVector<AffineMap> maps{builder.getMultiDimIdentityMap(rank)};
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto generic = linalg::GenericOp::create(
+      builder, loc, empty.getType(), ValueRange{}, empty, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange) {
+        Value zero = arith::ConstantIndexOp::create(b, l, 0);
+        Value one = arith::ConstantIndexOp::create(b, l, 1);
+        SmallVector<Value> indices;
+        for (auto [i, size] : llvm::enumerate(sizes)) {
+          Value index = linalg::IndexOp::create(b, l, offset + i);
+          Value isOne = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq,
+                                              size, one);
+          indices.push_back(arith::SelectOp::create(b, l, isOne, zero, index));
+        }
+        Value element = tensor::ExtractOp::create(b, l, tensor, indices);
+        linalg::YieldOp::create(b, l, element);
+      });
+  return generic.getResult(0);
+}
+
+BroadcastOperand broadcastOperand(OpBuilder &builder, Location loc,
+                                  Value converted, ArrayRef<onnx::Dim> shape,
+                                  ArrayRef<onnx::Dim> resultShape,
+                                  ArrayRef<OpFoldResult> resultSizes) {
+  int64_t rank = resultShape.size(), offset = rank - shape.size();
+  SmallVector<AffineExpr> exprs;
+  for (auto [i, dim] : llvm::enumerate(shape)) {
+    onnx::Dim result = resultShape[offset + i];
+    if (dim == result)
+      exprs.push_back(builder.getAffineDimExpr(offset + i));
+    else if (dim.isStatic(1))
+      exprs.push_back(builder.getAffineConstantExpr(0));
+    else
+      return {expandAtRuntime(builder, loc, converted, resultSizes),
+              builder.getMultiDimIdentityMap(rank)};
+  }
+  return {converted, AffineMap::get(rank, 0, exprs, builder.getContext())};
+}
+
+LogicalResult lowerPointwise(ConversionPatternRewriter &rewriter,
+                             const LoweringContext &lowering, Operation *op,
+                             ValueRange convertedOperands, ScalarBody body) {
+  Location loc = op->getLoc();
+  Value original = op->getResult(0);
+  auto resultType =
+      dyn_cast_or_null<RankedTensorType>(convertOnnxType(original.getType()));
+  if (!resultType)
+    return op->emitOpError("result type ")
+           << original.getType() << " has no memory form";
+  FailureOr<SmallVector<OpFoldResult>> sizes =
+      getSizes(rewriter, loc, lowering, original);
+  if (failed(sizes))
+    sizes = getBroadcastSizes(rewriter, loc, convertedOperands);
+  onnx::Shape resultShape = *onnx::getShape(original);
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<bool> isBool;
+  for (auto [before, converted] :
+       llvm::zip_equal(op->getOperands(), convertedOperands)) {
+    std::optional<onnx::Shape> shape = onnx::getShape(before);
+    if (!shape)
+      return op->emitOpError("operand of unknown rank");
+    BroadcastOperand operand = broadcastOperand(rewriter, loc, converted, *shape,
+                                                resultShape, *sizes);
+    inputs.push_back(operand.tensor);
+    maps.push_back(operand.map);
+    isBool.push_back(onnx::getElementType(before).isInteger(1));
+  }
+  int64_t rank = resultType.getRank();
+  maps.push_back(rewriter.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  Value empty = createEmpty(rewriter, loc, *sizes, resultType.getElementType());
+  auto generic = linalg::GenericOp::create(
+      rewriter, loc, empty.getType(), inputs, empty, maps, iterators,
+      [&](OpBuilder &b, Location l, ValueRange args) {
+        SmallVector<Value> scalars(args.drop_back());
+        for (auto [scalar, truth] : llvm::zip_equal(scalars, isBool)) {
+          if (!truth)
+            continue;
+          Value zero = createScalarConstant(b, l, 0, scalar.getType());
+          scalar = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ne, scalar,
+                                         zero);
+        }
+        Value result = body(b, l, scalars);
+        if (result.getType().isInteger(1))
+          result = arith::ExtUIOp::create(b, l, b.getI8Type(), result);
+        linalg::YieldOp::create(b, l, result);
+      });
+  Value result = generic.getResult(0);
+  if (result.getType() != resultType)
+    result = tensor::CastOp::create(rewriter, loc, resultType, result);
+  rewriter.replaceOp(op, result);
+  return success();
+}
+
+Value createScalarConstant(OpBuilder &builder, Location loc, double value,
+                           Type type) {
+  if (auto floatType = dyn_cast<FloatType>(type))
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getFloatAttr(floatType, value));
+  return arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(type, static_cast<int64_t>(value)));
+}
+
+} // namespace onnx_aot

@@ -1,0 +1,74 @@
+//===- OnnxToLinalg.cpp - the conversion pass -------------------------------===//
+
+#include "LoweringBase.h"
+
+#include "onnx-aot/Conversion/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Func/Transforms/FuncConversions.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_CONVERTONNXTOLINALG
+#include "onnx-aot/Conversion/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+/// Notes the first value that has each symbol as a dimension of its own.
+void collectSymbols(ModuleOp module, LoweringContext &lowering) {
+  auto note = [&](Value value) {
+    std::optional<onnx::Shape> shape = onnx::getShape(value);
+    if (!shape)
+      return;
+    for (auto [index, dim] : llvm::enumerate(*shape))
+      if (auto symbol = dyn_cast_or_null<AffineSymbolExpr>(dim.getExpr()))
+        lowering.symbols.try_emplace(symbol.getPosition(), value, index);
+  };
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    llvm::for_each(op->getResults(), note);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), note);
+  });
+}
+
+struct ConvertOnnxToLinalg
+    : onnx_aot::impl::ConvertOnnxToLinalgBase<ConvertOnnxToLinalg> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    TypeConverter typeConverter;
+    typeConverter.addConversion([](Type type) { return convertOnnxType(type); });
+
+    LoweringContext lowering;
+    lowering.typeConverter = &typeConverter;
+    collectSymbols(getOperation(), lowering);
+
+    RewritePatternSet patterns(context);
+#define ONNX_AOT_LOWERING_CATEGORY(NAME)                                       \
+  populateOnnxToLinalg##NAME##Patterns(lowering, patterns);
+#include "LoweringCategories.def"
+    populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(
+        patterns, typeConverter);
+    populateReturnOpTypeConversionPattern(patterns, typeConverter);
+
+    ConversionTarget target(*context);
+    target.addIllegalDialect<onnx::OnnxDialect>();
+    target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
+                           math::MathDialect, scf::SCFDialect,
+                           tensor::TensorDialect, affine::AffineDialect>();
+    target.addLegalOp<ModuleOp>();
+    target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp op) {
+      return typeConverter.isSignatureLegal(op.getFunctionType());
+    });
+    target.addDynamicallyLegalOp<func::ReturnOp>(
+        [&](func::ReturnOp op) { return typeConverter.isLegal(op); });
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,16 @@
+//===- ContribOps.cpp - verifiers and shape functions --------------------------===//
+
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+
+using namespace mlir;
+using namespace onnx_aot::onnx;
+
+#define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Onnx/IR/ContribOps.cpp.inc"
+
+void OnnxDialect::registerContribOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "onnx-aot/Dialect/Onnx/IR/ContribOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,16 @@
+//===- ConvolutionOps.cpp - verifiers and shape functions --------------------------===//
+
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+
+using namespace mlir;
+using namespace onnx_aot::onnx;
+
+#define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Onnx/IR/ConvolutionOps.cpp.inc"
+
+void OnnxDialect::registerConvolutionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "onnx-aot/Dialect/Onnx/IR/ConvolutionOps.cpp.inc"
+      >();
+}

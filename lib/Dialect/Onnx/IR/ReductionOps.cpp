@@ -1,0 +1,16 @@
+//===- ReductionOps.cpp - verifiers and shape functions --------------------------===//
+
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+
+using namespace mlir;
+using namespace onnx_aot::onnx;
+
+#define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Onnx/IR/ReductionOps.cpp.inc"
+
+void OnnxDialect::registerReductionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "onnx-aot/Dialect/Onnx/IR/ReductionOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,16 @@
+//===- ShapeOps.cpp - verifiers and shape functions --------------------------===//
+
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+
+using namespace mlir;
+using namespace onnx_aot::onnx;
+
+#define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Onnx/IR/ShapeOps.cpp.inc"
+
+void OnnxDialect::registerShapeOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "onnx-aot/Dialect/Onnx/IR/ShapeOps.cpp.inc"
+      >();
+}

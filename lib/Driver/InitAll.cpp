@@ -1,0 +1,22 @@
+//===- InitAll.cpp - register everything ------------------------------------===//
+
+#include "onnx-aot/InitAll.h"
+#include "onnx-aot/Conversion/Passes.h"
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Transforms/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+void onnx_aot::registerAllDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<onnx::OnnxDialect>();
+}
+
+void onnx_aot::registerAllPasses() {
+  mlir::registerAllPasses();
+  registerTransformsPasses();
+  registerConversionPasses();
+}
