@@ -35,7 +35,7 @@ step() {
   "$@" >>"$log" 2>&1 </dev/null & pid=$!
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
-    line=$(tail -c 400 "$log" | tr '\r' '\n' | grep . | tail -n 1 | cut -c1-100) || true
+    line=$(tail -c 400 "$log" | tr '\r' '\n' | grep -a . | tail -n 1 | cut -c1-100) || true
     if [ -t 1 ]; then printf '\r\033[K      %5s  %s' "$(clock $((SECONDS - start)))" "$line"
     elif [ $((SECONDS - shown)) -ge 30 ]; then shown=$SECONDS; printf '      %5s  %s\n' "$(clock $((SECONDS - start)))" "$line"
     fi
@@ -54,7 +54,8 @@ step() {
 install_packages() {
   local wanted missing
   wanted=$(sed 's/#.*//' utils/packages.txt)
-  missing=$(dpkg-query -W -f '${Status} ${Package}\n' $wanted 2>/dev/null |
+  # dpkg-query fails when a package is unknown to it, which is the question asked.
+  missing=$({ dpkg-query -W -f '${Status} ${Package}\n' $wanted 2>/dev/null || true; } |
             sed -n 's/^install ok installed //p' | sort -u | comm -13 - <(printf '%s\n' $wanted | sort -u))
   [ -n "$missing" ] || { echo "all installed"; return 0; }
   echo "to install:" $missing

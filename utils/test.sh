@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Run every test; the last line is "N passed, N failed", the exit status 0 only when nothing failed.
+# usage: utils/test.sh [--full] [SUITE...]
+#   --full   also the suites that take long: the whole ONNX suite, statically and with dynamic shapes
+#   SUITE    only these (style, lit, unit, models, hostile, conformance; with --full also conformance-full,
+#            conformance-dynamic)
+# Builds first what is not built (utils/setup.sh --build-only). Each suite's output is in build/test/SUITE.log.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+export ONNX_AOT_DEPS=${ONNX_AOT_DEPS:-$root/.deps} ONNX_AOT_PRESET=${ONNX_AOT_PRESET:-release}
+build=build/$ONNX_AOT_PRESET
+models=$ONNX_AOT_DEPS/models
+jobs=$(nproc)
+suites=(style lit unit models hostile conformance)
+full=
+chosen=()
+for argument; do
+  case $argument in
+    --full) full=1 ;;
+    -*) sed -n '2,7s/^# //p' "$0" >&2; exit 2 ;;
+    *) chosen+=("$argument") ;;
+  esac
+done
+[ -z "$full" ] || suites+=(conformance-full conformance-dynamic)
+[ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
+
+# Each suite is a command whose last line is "N passed, N failed".
+suite() {
+  case $1 in
+    style) python utils/check-style.py ;;
+    lit) python utils/count-tests.py lit lit --no-progress-bar -v --timeout 300 -j "$jobs" "$build/test" ;;
+    unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
+    models) python utils/fetch-models.py "$models" >/dev/null && python test/Integration/models.py --models "$models" ;;
+    hostile) python utils/fuzz-import.py --models "$models" ;;
+    conformance) python utils/conformance.py --sample 200 --jobs "$jobs" --min-found 200 ;;
+    conformance-full) python utils/conformance.py --jobs "$jobs" --min-found 1914 --json build/test/conformance.json ;;
+    conformance-dynamic) python utils/conformance.py --jobs "$jobs" --min-found 1914 --dynamic \
+                           --json build/test/conformance-dynamic.json ;;
+    *) echo "no such suite: $1"; return 2 ;;
+  esac
+}
+
+utils/setup.sh --build-only || { echo "0 passed, 1 failed"; exit 1; }
+export PATH=$root/.venv/bin:/usr/lib/llvm-22/bin:$PATH
+mkdir -p build/test
+passed=0 failed=0 number=0 began=$SECONDS
+for name in "${suites[@]}"; do
+  number=$((number + 1))
+  start=$SECONDS
+  printf '[%d/%d %3d:%02d] %s ... ' "$number" "${#suites[@]}" $(((start - began) / 60)) $(((start - began) % 60)) "$name"
+  log=build/test/$name.log
+  suite "$name" >"$log" 2>&1 </dev/null
+  status=$?
+  if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]}
+  else
+    p=0 f=0
+  fi
+  # A suite that breaks off, or that checks nothing, is a failure of its own.
+  [ "$f" -gt 0 ] || { [ "$status" -eq 0 ] && [ "$p" -gt 0 ]; } || f=1
+  printf '%d ok, %d failed, %d s\n' "$p" "$f" $((SECONDS - start))
+  if [ "$f" -gt 0 ]; then
+    echo "---- the end of $log:"
+    tail -n 60 "$log"
+    echo "----"
+  fi
+  passed=$((passed + p)) failed=$((failed + f))
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
