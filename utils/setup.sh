@@ -80,7 +80,7 @@ build_onnx() {
 
 build_compiler() {
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
-  cmake --preset "$preset" -DONNX_AOT_PYTHON="$root/.venv/bin/python"
+  cmake --preset "$preset"
   cmake --build "$build"
 }
 
