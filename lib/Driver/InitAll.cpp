@@ -4,6 +4,7 @@
 #include "onnx-aot/Conversion/Passes.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"
+#include "onnx-aot/Transforms/Pipeline.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -18,5 +19,6 @@ void onnx_aot::registerAllDialects(mlir::DialectRegistry &registry) {
 void onnx_aot::registerAllPasses() {
   mlir::registerAllPasses();
   registerTransformsPasses();
+  registerTransformsPipelines();
   registerConversionPasses();
 }

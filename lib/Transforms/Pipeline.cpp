@@ -1,0 +1,49 @@
+//===- Pipeline.cpp - the optimisation levels -------------------------------===//
+
+#include "onnx-aot/Transforms/Pipeline.h"
+#include "onnx-aot/Transforms/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+/// Brings the graph into its smallest form. Run before every group of
+/// recognitions, so that each pattern has to know one spelling only.
+static void addSimplifyBundle(OpPassManager &manager) {
+  // 1. Known sizes decide reshapes, slices and branches.
+  manager.addPass(createInferShapes());
+  // 2. Equal subexpressions merged, so that users of one value are counted right.
+  manager.addPass(createCSEPass());
+}
+
+void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
+  // 1. Every later step needs types; a contradiction is the user's to fix.
+  manager.addPass(createInferShapes());
+  if (level >= 1) {
+    // 2. Exporters leave shape arithmetic, constants and copies behind.
+    addSimplifyBundle(manager);
+  }
+  // 3. Conversion assumes what is checked here.
+  manager.addPass(createVerifyLowerable());
+}
+
+namespace {
+struct OptimizeOptions : PassPipelineOptions<OptimizeOptions> {
+  Option<unsigned> level{*this, "level",
+                         llvm::cl::desc("optimisation level, 0 to 3"),
+                         llvm::cl::init(2)};
+};
+} // namespace
+
+void onnx_aot::registerTransformsPipelines() {
+  PassPipelineRegistration<OptimizeOptions>(
+      "onnx-optimize", "Optimise an imported module for Conversion",
+      [](OpPassManager &manager, const OptimizeOptions &options) {
+        buildOptimizePipeline(manager, options.level);
+      });
+  PassPipelineRegistration<>("onnx-simplify",
+                             "Bring an onnx module into its smallest form",
+                             addSimplifyBundle);
+}
