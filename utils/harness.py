@@ -61,30 +61,39 @@ class Outcome:
         return (errors or lines[-1:] or [""])[0][:400]
 
 
+def peak_rss(pid):
+    """Returns the peak resident set of a running process in bytes, 0 when it cannot be read any more.
+
+    The figure that wait4 gives counts the moment before exec, when the child still was a copy of this program.
+    """
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = [l.split()[1] for l in status.splitlines() if l.startswith("VmHWM:")]
+    return int(found[0]) * 1024 if found else 0
+
+
 def run_limited(command, seconds=60, memory=8 * GIB, cwd=None, env=None):
     """Runs a command without input under a limit of wall time and of address space."""
     limited = ["prlimit", f"--as={memory}", "--core=0", "--"] if memory else []
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        begin = time.monotonic()
+        begin, rss, nap, code = time.monotonic(), 0, 0.001, None
         child = subprocess.Popen([*limited, *map(str, command)], stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                  cwd=cwd, env=env, start_new_session=True)
-        late = threading.Event()
-
-        def kill():
-            late.set()
-            os.killpg(child.pid, signal.SIGKILL)
-
-        timer = threading.Timer(seconds, kill)
-        timer.start()
-        _, code, usage = os.wait4(child.pid, 0)
-        timer.cancel()
-        child.returncode = os.waitstatus_to_exitcode(code)
+        while code is None:
+            rss = max(rss, peak_rss(child.pid))
+            time.sleep(nap)
+            nap = min(nap * 1.3, 0.02)
+            code = child.poll()
+            if code is None and time.monotonic() - begin > seconds:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                break
         took = time.monotonic() - begin
         out.seek(0)
         err.seek(0)
-        status = None if late.is_set() else child.returncode
-        return Outcome(status, out.read().decode(errors="replace"), err.read().decode(errors="replace"), took,
-                       usage.ru_maxrss * 1024)
+        return Outcome(code, out.read().decode(errors="replace"), err.read().decode(errors="replace"), took, rss)
 
 
 # ---- Comparing -------------------------------------------------------------------------------------
