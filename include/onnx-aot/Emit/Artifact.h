@@ -1,0 +1,69 @@
+//===- Artifact.h - from the LLVM dialect to a file --------------*- C++ -*-===//
+//
+// Emit's one entry point. In: a module in the LLVM dialect that holds the two
+// entry functions of abi/Abi.h and private kernels, its ModuleInfo and its
+// weights. Out: a shared object, or an object or archive with its C header.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ONNX_AOT_EMIT_ARTIFACT_H
+#define ONNX_AOT_EMIT_ARTIFACT_H
+
+#include "onnx-aot/Emit/TargetMachine.h"
+#include "onnx-aot/Support/ModuleInfo.h"
+#include "onnx-aot/Support/WeightImage.h"
+
+namespace onnx_aot {
+
+/// What is written.
+enum class ArtifactKind {
+  SharedObject, ///< for the runtime to load
+  Object,       ///< to link into a program, with a header beside it
+  Archive,      ///< the same as a static library
+};
+
+/// The kind that a file name's suffix asks for, or none.
+std::optional<ArtifactKind> getArtifactKind(llvm::StringRef path);
+
+/// How an artifact is written.
+struct ArtifactOptions {
+  ArtifactKind kind = ArtifactKind::SharedObject;
+  /// The file to write; header and weights file lie beside it.
+  std::string path;
+  /// First part of every symbol the artifact defines. Shared objects always
+  /// use "onnx_aot", where the runtime looks for it.
+  std::string prefix = "onnx_aot";
+  /// Put the weights into `<stem>.weights` beside the module.
+  bool externalWeights = false;
+  /// 0 to 3, as in -O0 to -O3.
+  unsigned optLevel = 2;
+};
+
+/// What was written, for reports.
+struct ArtifactReport {
+  /// Sizes in bytes.
+  uint64_t codeBytes = 0, weightBytes = 0;
+  /// Every file that was written, the artifact first.
+  std::vector<std::string> files;
+  /// Seconds spent in LLVM IR passes, code generation and linking.
+  double optimizeSeconds = 0, objectSeconds = 0, linkSeconds = 0;
+};
+
+/// Name of the unit attribute by which Codegen marks LLVM dialect functions
+/// that still hold scalar loops: they go through LLVM's whole optimizer, all
+/// others through a short clean-up, which is all that vectorised code needs.
+constexpr llvm::StringLiteral scalarLoopsAttrName = "onnx_aot.scalar_loops";
+
+/// Writes the artifact. Either every file is written or none is changed. The
+/// same input gives the same bytes.
+llvm::Expected<ArtifactReport> emitArtifact(mlir::ModuleOp module,
+                                            const ModuleInfo &info,
+                                            const WeightImage &weights,
+                                            const TargetOptions &target,
+                                            const ArtifactOptions &options);
+
+/// Turns any text into a C identifier that is neither empty nor reserved.
+std::string makeIdentifier(llvm::StringRef text);
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_EMIT_ARTIFACT_H
