@@ -98,10 +98,14 @@ class Onnx_OpBase<string mnemonic, list<Trait> traits>
             true : ""));
   string resultKinds = !foldl("", !range(!size(results)), kinds, i, kinds #
       !if(!isa<Variadic>(!getdagarg<Constraint>(results, i)), "v", "r"));
+  string regionNames = !foldl("", !range(!size(regions)), names, i,
+      names # !if(!eq(i, 0), "", ",") # !getdagname(regions, i));
   string schemaDeclaration = "static ::llvm::StringRef getOperandKinds() { return \""
       # operandKinds # "\"; }\n"
       # "static ::llvm::StringRef getResultKinds() { return \""
       # resultKinds # "\"; }\n"
+      # "static ::llvm::StringRef getRegionNames() { return \""
+      # regionNames # "\"; }\n"
       # "::llvm::LogicalResult inferResultTypes("
       # "::llvm::SmallVectorImpl<::mlir::Type> &types);\n";
   let extraClassDeclaration = schemaDeclaration;

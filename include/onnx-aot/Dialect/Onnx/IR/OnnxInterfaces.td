@@ -17,6 +17,10 @@ def OnnxOpInterface : OpInterface<"OnnxOpInterface"> {
     StaticInterfaceMethod<[{
       One letter per result: `r` always present, `v` variadic.
     }], "::llvm::StringRef", "getResultKinds">,
+    StaticInterfaceMethod<[{
+      The names of the graph attributes that became regions, in the order of
+      the regions, separated by commas.
+    }], "::llvm::StringRef", "getRegionNames">,
     InterfaceMethod<[{
       Computes the result types from operands, attributes and regions. Fails
       with an error at the op when the operands contradict each other.
