@@ -130,9 +130,12 @@ OnnxAotCode onnxAotModulePlan(const OnnxAotLoadedModule *module,
   return guarded(error, [&] {
     if (!module)
       return nullArgument("module");
-    if (num_symbols < 0 || (num_symbols && !symbols))
-      return invalidArgument("the symbol values are null or their number ",
-                             num_symbols, " is negative");
+    int32_t expected = module->module->num_symbols;
+    if (num_symbols != expected)
+      return invalidArgument(
+          num_symbols, " symbol values are given, the model has ", expected);
+    if (num_symbols && !symbols)
+      return nullArgument("symbols");
     Expected<Plan> plan = module->module.plan(
         std::vector<int64_t>(symbols, symbols + num_symbols));
     if (!plan)
@@ -203,10 +206,9 @@ OnnxAotCode onnxAotSessionRun(OnnxAotSession *session,
     if (!session)
       return nullArgument("session");
     if (num_inputs < 0 || num_outputs < 0)
-      return invalidArgument("the number of ",
-                             num_inputs < 0 ? "inputs" : "outputs",
-                             " is negative (",
-                             num_inputs < 0 ? num_inputs : num_outputs, ")");
+      return invalidArgument(
+          "the number of ", num_inputs < 0 ? "inputs" : "outputs",
+          " is negative (", num_inputs < 0 ? num_inputs : num_outputs, ")");
     return session->session.run(inputs, static_cast<size_t>(num_inputs),
                                 outputs, static_cast<size_t>(num_outputs));
   });

@@ -53,11 +53,10 @@ Status checkDims(const OnnxAotModule &module, int32_t index,
                              " is ", size, ", at most ", maxSymbol,
                              " is supported");
     if (symbols[symbol] >= 0 && symbols[symbol] != size)
-      return invalidArgument(
-          inputName(module, index), ": dimension ", d, " (",
-          quoted(module.symbols[symbol]), ") is ", size, ", but ",
-          firstUse(module, symbol), " has the same name and is ",
-          symbols[symbol]);
+      return invalidArgument(inputName(module, index), ": dimension ", d, " (",
+                             quoted(module.symbols[symbol]), ") is ", size,
+                             ", but ", firstUse(module, symbol),
+                             " has the same name and is ", symbols[symbol]);
     symbols[symbol] = size;
   }
   return Status();
@@ -152,8 +151,8 @@ std::optional<uint64_t> plannedBytes(const OnnxAotValueInfo &info,
 Status planModule(const OnnxAotModule &module, const int64_t *symbols,
                   size_t numSymbols, int64_t *outputDims,
                   uint64_t *arenaBytes) {
-  if (Status status = checkCount("symbol values", numSymbols,
-                                 module.num_symbols, symbols);
+  if (Status status =
+          checkCount("symbol values", numSymbols, module.num_symbols, symbols);
       !status.ok())
     return status;
   for (int32_t i = 0; i < module.num_symbols; ++i)
@@ -205,9 +204,9 @@ Status checkOutputs(const OnnxAotModule &module, const OnnxAotTensor *outputs,
     // A size that only the run can tell is checked when it does.
     uint64_t needed = plannedBytes(info, outputDims).value_or(0);
     if (tensor.data)
-      if (Status status = checkBuffer(outputName(module, i), tensor.data,
-                                      tensor.bytes, needed,
-                                      typeInfo(info.type)->alignment, info.type);
+      if (Status status =
+              checkBuffer(outputName(module, i), tensor.data, tensor.bytes,
+                          needed, typeInfo(info.type)->alignment, info.type);
           !status.ok())
         return status;
     outputDims += info.rank;
@@ -216,10 +215,9 @@ Status checkOutputs(const OnnxAotModule &module, const OnnxAotTensor *outputs,
 }
 
 Status checkOverlap(const OnnxAotModule &module, std::vector<MemoryUse> &uses) {
-  std::sort(uses.begin(), uses.end(),
-            [](const MemoryUse &a, const MemoryUse &b) {
-              return a.begin < b.begin;
-            });
+  std::sort(
+      uses.begin(), uses.end(),
+      [](const MemoryUse &a, const MemoryUse &b) { return a.begin < b.begin; });
   auto name = [&](const MemoryUse &use) {
     return use.kind == MemoryUse::Input    ? inputName(module, use.index)
            : use.kind == MemoryUse::Output ? outputName(module, use.index)

@@ -91,8 +91,8 @@ Status checkDescriptor(const OnnxAotModule &module, const std::string &where) {
   Status status = checkFields(module);
   if (status.ok())
     return status;
-  return Status(status.code(),
-                concat("module ", where, " cannot be used: ", status.message()));
+  return Status(status.code(), concat("module ", where,
+                                      " cannot be used: ", status.message()));
 }
 
 } // namespace onnx_aot::runtime

@@ -33,9 +33,8 @@ finish(std::optional<SharedObject> library, const OnnxAotModule &descriptor,
       return opened.status();
     file.emplace(std::move(*opened));
   }
-  return std::shared_ptr<const LoadedModule>(
-      std::make_shared<LoadedModule>(std::move(library), descriptor,
-                                     std::move(file)));
+  return std::shared_ptr<const LoadedModule>(std::make_shared<LoadedModule>(
+      std::move(library), descriptor, std::move(file)));
 }
 
 int32_t findValue(const OnnxAotValueInfo *values, int32_t count,
@@ -56,8 +55,8 @@ Expected<Module> Module::load(const std::string &path,
   Expected<const OnnxAotModule *> descriptor = library->findModule(prefix);
   if (!descriptor)
     return descriptor.status();
-  auto loaded = finish(std::move(*library), **descriptor, quoted(path),
-                       folderOf(path));
+  auto loaded =
+      finish(std::move(*library), **descriptor, quoted(path), folderOf(path));
   if (!loaded)
     return loaded.status();
   return Module(std::move(*loaded));

@@ -11,11 +11,11 @@ namespace onnx_aot::runtime {
 
 /// Where an output goes, as one run goes along.
 struct OutputSlot {
-  void *data = nullptr;      ///< final address; null until it is known
-  GrowingBlock *block;       ///< the session's memory, or null
-  void *buffer = nullptr;    ///< the caller's memory, or null
-  uint64_t capacity = 0;     ///< bytes of `buffer`
-  const int64_t *planned;    ///< planned sizes
+  void *data = nullptr;   ///< final address; null until it is known
+  GrowingBlock *block;    ///< the session's memory, or null
+  void *buffer = nullptr; ///< the caller's memory, or null
+  uint64_t capacity = 0;  ///< bytes of `buffer`
+  const int64_t *planned; ///< planned sizes
   bool dependsOnData = false;
   int32_t rank = 0;
   int64_t dims[ONNX_AOT_MAX_RANK];

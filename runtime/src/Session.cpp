@@ -121,15 +121,16 @@ Status SessionState::placeOutputs(const OnnxAotModule &module,
     slot.rank = module.outputs[i].rank;
     slot.planned = dims;
     std::optional<uint64_t> bytes = plannedBytes(module.outputs[i], dims);
-    slot.dependsOnData = std::find(dims, dims + slot.rank, -1) != dims + slot.rank;
+    slot.dependsOnData =
+        std::find(dims, dims + slot.rank, -1) != dims + slot.rank;
     std::copy(dims, dims + slot.rank, slot.dims);
     dims += slot.rank;
     if (tensor.data) {
       slot.buffer = tensor.data;
       slot.capacity = tensor.bytes;
       auto begin = reinterpret_cast<uintptr_t>(tensor.data);
-      uses.push_back({begin, begin + bytes.value_or(tensor.bytes),
-                      MemoryUse::Output, i});
+      uses.push_back(
+          {begin, begin + bytes.value_or(tensor.bytes), MemoryUse::Output, i});
       continue;
     }
     slot.block = freeBlock(module, i, inputs);
@@ -272,8 +273,7 @@ Status Session::run(const OnnxAotTensor *inputs, size_t numInputs,
                     numOutputs);
 }
 
-Expected<std::vector<Tensor>>
-Session::run(const std::vector<Tensor> &inputs) {
+Expected<std::vector<Tensor>> Session::run(const std::vector<Tensor> &inputs) {
   std::vector<OnnxAotTensor> views, outputs(theModule->num_outputs);
   for (const Tensor &input : inputs)
     views.push_back(input.view());

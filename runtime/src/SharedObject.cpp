@@ -121,8 +121,8 @@ SharedObject::findModule(const std::string &prefix) const {
                            " is no module: it exports no symbol '*_module'");
     if (symbols.size() > 1)
       return invalidArgument(quoted(path), " holds ", symbols.size(),
-                             " modules: choose a prefix (",
-                             prefixList(symbols), ")");
+                             " modules: choose a prefix (", prefixList(symbols),
+                             ")");
     symbol = symbols.front();
   }
   void *address = dlsym(handle, symbol.c_str());

@@ -21,7 +21,8 @@ std::string shapeText(const OnnxAotModule &module,
     out += i ? ", " : "";
     if (dim >= 0)
       out += std::to_string(dim);
-    else if (&info >= module.inputs && &info < module.inputs + module.num_inputs)
+    else if (&info >= module.inputs &&
+             &info < module.inputs + module.num_inputs)
       out += module.symbols[-(dim + 1)];
     else
       out += "?";
@@ -37,7 +38,8 @@ std::string shapeText(const int64_t *dims, int32_t rank) {
 }
 
 Status systemError(const std::string &what, int error) {
-  return Status(error == ENOMEM ? ONNX_AOT_OUT_OF_MEMORY : ONNX_AOT_SYSTEM_ERROR,
+  return Status(error == ENOMEM ? ONNX_AOT_OUT_OF_MEMORY
+                                : ONNX_AOT_SYSTEM_ERROR,
                 concat(what, ": ", std::generic_category().message(error)));
 }
 

@@ -32,7 +32,8 @@ inline std::string quoted(const std::string &name) {
 }
 
 /// Dimensions as in "[1, 3, N, 224]"; symbolic ones by the module's name.
-std::string shapeText(const OnnxAotModule &module, const OnnxAotValueInfo &info);
+std::string shapeText(const OnnxAotModule &module,
+                      const OnnxAotValueInfo &info);
 
 /// Dimensions as in "[1, 3, 5]".
 std::string shapeText(const int64_t *dims, int32_t rank);

@@ -222,8 +222,8 @@ void ThreadPool::parallelFor(OnnxAotTask task, void *context, int64_t count,
     uintptr_t posted = address;
     if (state.compare_exchange_strong(posted, 0))
       continue; // it never began: do not wait for it
-    for (int round = 0;
-         state.load(std::memory_order_acquire) == (address | 1); ++round) {
+    for (int round = 0; state.load(std::memory_order_acquire) == (address | 1);
+         ++round) {
       relax();
       if (round > 10'000)
         std::this_thread::yield();

@@ -5,11 +5,11 @@ namespace onnx_aot::runtime {
 
 const TypeInfo *typeInfo(int32_t type) {
   static const TypeInfo table[] = {
-      {nullptr, 0, 0},     {"float32", 4, 4},    {"uint8", 1, 1},
-      {"int8", 1, 1},      {"uint16", 2, 2},     {"int16", 2, 2},
-      {"int32", 4, 4},     {"int64", 8, 8},      {"string", 0, 0},
-      {"bool", 1, 1},      {"float16", 2, 2},    {"float64", 8, 8},
-      {"uint32", 4, 4},    {"uint64", 8, 8},     {"complex64", 8, 4},
+      {nullptr, 0, 0},       {"float32", 4, 4},  {"uint8", 1, 1},
+      {"int8", 1, 1},        {"uint16", 2, 2},   {"int16", 2, 2},
+      {"int32", 4, 4},       {"int64", 8, 8},    {"string", 0, 0},
+      {"bool", 1, 1},        {"float16", 2, 2},  {"float64", 8, 8},
+      {"uint32", 4, 4},      {"uint64", 8, 8},   {"complex64", 8, 4},
       {"complex128", 16, 8}, {"bfloat16", 2, 2},
   };
   constexpr int32_t count = sizeof(table) / sizeof(table[0]);

@@ -44,8 +44,7 @@ int openInside(int folder, const char *name) {
   open_how how = {};
   how.flags = flags;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  fd = static_cast<int>(
-      syscall(SYS_openat2, folder, name, &how, sizeof(how)));
+  fd = static_cast<int>(syscall(SYS_openat2, folder, name, &how, sizeof(how)));
   if (fd < 0 && errno == ENOSYS)
     errno = ELOOP;
   return fd;
@@ -89,8 +88,8 @@ Expected<WeightsFile> WeightsFile::open(const OnnxAotModule &module,
                          " bytes, the module was compiled with ",
                          module.weight_bytes);
 
-  void *address = mmap(nullptr, module.weight_bytes, PROT_READ, MAP_PRIVATE,
-                       file.fd, 0);
+  void *address =
+      mmap(nullptr, module.weight_bytes, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (address == MAP_FAILED)
     return systemError(concat("cannot map ", where), errno);
   WeightsFile weights(address, module.weight_bytes);

@@ -19,7 +19,8 @@ public:
   Tensor() = default;
 
   /// Zero-filled memory for `dims` elements of `type`. Fails for a type without
-  /// a fixed size, a rank above ONNX_AOT_MAX_RANK, a negative or too large size.
+  /// a fixed size, a rank above ONNX_AOT_MAX_RANK, a negative or too large
+  /// size.
   ONNX_AOT_API static Expected<Tensor> create(OnnxAotType type,
                                               const std::vector<int64_t> &dims);
 

@@ -52,7 +52,8 @@ extern "C" {
 /** What went wrong, in classes that a program can act on. */
 typedef enum OnnxAotCode {
   ONNX_AOT_OK = 0,
-  /** The call is wrong (a null, a type, a rank, a size, ...): fix the caller. */
+  /** The call is wrong (a null, a type, a rank, a size, ...): fix the caller.
+   */
   ONNX_AOT_INVALID_ARGUMENT = 1,
   /** The file is not a module that this runtime can run, or its weights file
    *  is not the one that it was compiled with. */
@@ -100,9 +101,9 @@ ONNX_AOT_API OnnxAotCode onnxAotModuleFromLinked(
 /** Frees the handle; null is allowed. A session keeps its module loaded. */
 ONNX_AOT_API void onnxAotModuleRelease(OnnxAotLoadedModule *module);
 
-/** Everything there is to ask about a module: the inputs', outputs' and symbols'
- *  names, types and dimensions, the bytes of weights and arena; see Abi.h.
- *  Valid while the module is. */
+/** Everything there is to ask about a module: the inputs', outputs' and
+ * symbols' names, types and dimensions, the bytes of weights and arena; see
+ * Abi.h. Valid while the module is. */
 ONNX_AOT_API const OnnxAotModule *
 onnxAotModuleDescriptor(const OnnxAotLoadedModule *module);
 
@@ -148,7 +149,8 @@ ONNX_AOT_API const char *onnxAotTypeName(int32_t type);
 /** A module with the memory for one run at a time. */
 typedef struct OnnxAotSession OnnxAotSession;
 
-/** Number of cores this process may use: its affinity and its cgroup's quota. */
+/** Number of cores this process may use: its affinity and its cgroup's quota.
+ */
 ONNX_AOT_API int32_t onnxAotUsableCores(void);
 
 /** Highest value of OnnxAotSessionOptions::threads. */
@@ -159,17 +161,17 @@ typedef struct OnnxAotSessionOptions {
   int32_t threads;       /**< 1 to ONNX_AOT_MAX_THREADS; usable cores */
   void *arena;           /**< scratch memory for all runs, aligned to
                               ONNX_AOT_ALIGNMENT; null: the session's own */
-  uint64_t arena_bytes;  /**< size of `arena`; a run that needs more is refused */
+  uint64_t
+      arena_bytes; /**< size of `arena`; a run that needs more is refused */
 } OnnxAotSessionOptions;
 
 /** Fills in the defaults: always start from them. */
 ONNX_AOT_API void onnxAotSessionOptionsInit(OnnxAotSessionOptions *options);
 
 /** Makes a session; `options` null means the defaults. */
-ONNX_AOT_API OnnxAotCode
-onnxAotSessionCreate(OnnxAotLoadedModule *module,
-                     const OnnxAotSessionOptions *options,
-                     OnnxAotSession **session, OnnxAotError *error);
+ONNX_AOT_API OnnxAotCode onnxAotSessionCreate(
+    OnnxAotLoadedModule *module, const OnnxAotSessionOptions *options,
+    OnnxAotSession **session, OnnxAotError *error);
 
 /** Frees a session and the outputs it owns; null is allowed. */
 ONNX_AOT_API void onnxAotSessionRelease(OnnxAotSession *session);
@@ -185,12 +187,9 @@ ONNX_AOT_API void onnxAotSessionRelease(OnnxAotSession *session);
  *  output or the arena. `type` is 0 or what the caller expects; `rank` and
  *  `dims` are not read. After a successful run every field is filled in
  *  (`bytes` is then the size of the tensor). */
-ONNX_AOT_API OnnxAotCode onnxAotSessionRun(OnnxAotSession *session,
-                                           const OnnxAotTensor *inputs,
-                                           int32_t num_inputs,
-                                           OnnxAotTensor *outputs,
-                                           int32_t num_outputs,
-                                           OnnxAotError *error);
+ONNX_AOT_API OnnxAotCode onnxAotSessionRun(
+    OnnxAotSession *session, const OnnxAotTensor *inputs, int32_t num_inputs,
+    OnnxAotTensor *outputs, int32_t num_outputs, OnnxAotError *error);
 
 /** Bytes of scratch memory that the session holds now. */
 ONNX_AOT_API uint64_t onnxAotSessionArenaBytes(const OnnxAotSession *session);
