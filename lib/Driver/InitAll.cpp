@@ -1,6 +1,9 @@
 //===- InitAll.cpp - register everything ------------------------------------===//
 
 #include "onnx-aot/InitAll.h"
+#include "onnx-aot/Codegen/CPU/Passes.h"
+#include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Codegen/Pipeline.h"
 #include "onnx-aot/Conversion/Passes.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"
@@ -21,4 +24,7 @@ void onnx_aot::registerAllPasses() {
   registerTransformsPasses();
   registerTransformsPipelines();
   registerConversionPasses();
+  registerCodegenCommonPasses();
+  registerCodegenCPUPasses();
+  registerCodegenPipelines();
 }

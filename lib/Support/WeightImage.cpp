@@ -20,6 +20,11 @@ uint64_t WeightImage::add(llvm::ArrayRef<char> bytes,
     if (segments[index].bytes == bytes)
       return segments[index].offset;
   candidates.push_back(segments.size());
+  return append(bytes, std::move(owner));
+}
+
+uint64_t WeightImage::append(llvm::ArrayRef<char> bytes,
+                             std::shared_ptr<const void> owner) {
   segments.push_back({size, bytes, std::move(owner)});
   // An empty segment also gets an address of its own: offsets stay distinct.
   size = llvm::alignTo(size + std::max<uint64_t>(bytes.size(), 1),

@@ -38,6 +38,10 @@ public:
   uint64_t add(llvm::ArrayRef<char> bytes,
                std::shared_ptr<const void> owner = nullptr);
 
+  /// Appends `bytes` without looking for an equal segment.
+  uint64_t append(llvm::ArrayRef<char> bytes,
+                  std::shared_ptr<const void> owner = nullptr);
+
   /// Appends bytes that the image shall own.
   uint64_t add(std::vector<char> bytes);
 

@@ -1,5 +1,6 @@
 //===- OnnxToLinalg.cpp - the conversion pass -------------------------------===//
 
+#include "EntryInterface.h"
 #include "LoweringBase.h"
 
 #include "onnx-aot/Conversion/Passes.h"
@@ -40,6 +41,8 @@ struct ConvertOnnxToLinalg
     : onnx_aot::impl::ConvertOnnxToLinalgBase<ConvertOnnxToLinalg> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    if (failed(describeEntry(getOperation())))
+      return signalPassFailure();
     TypeConverter typeConverter;
     typeConverter.addConversion([](Type type) { return convertOnnxType(type); });
 

@@ -1,5 +1,4 @@
-//===- LogicalOps.cpp - verifiers, shape functions, folders
-//------------------===//
+//===- LogicalOps.cpp - verifiers and shape functions --------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 
@@ -14,13 +13,4 @@ void OnnxDialect::registerLogicalOps() {
 #define GET_OP_LIST
 #include "onnx-aot/Dialect/Onnx/IR/LogicalOps.cpp.inc"
       >();
-}
-
-OpFoldResult NotOp::fold(FoldAdaptor) {
-  auto inner = getX().getDefiningOp<NotOp>();
-  return inner && inner.getX().getType() == getType() ? inner.getX() : Value();
-}
-
-LogicalResult WhereOp::inferResultTypes(SmallVectorImpl<Type> &types) {
-  return inferBroadcast(*this, types, getElementType(getX()));
 }

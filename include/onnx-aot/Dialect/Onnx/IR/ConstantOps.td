@@ -2,7 +2,8 @@
 
 include "onnx-aot/Dialect/Onnx/IR/OnnxBase.td"
 
-def Onnx_ConstantOp : Onnx_Op<"Constant", [ConstantLike]> {
+def Onnx_ConstantOp : Onnx_Op<"Constant", [ConstantLike,
+    AllTypesMatch<["value", "output"]>]> {
   let summary = "a tensor known at compile time";
   let description = [{
     Initializers and all forms of ONNX's Constant node. Large values live in
@@ -10,7 +11,7 @@ def Onnx_ConstantOp : Onnx_Op<"Constant", [ConstantLike]> {
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Onnx_Tensor:$output);
-  let assemblyFormat = "attr-dict $value `:` type($output)";
+  let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
   let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value), [{
     build($_builder, $_state, value.getType(), value);

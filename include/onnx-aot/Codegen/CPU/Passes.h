@@ -1,0 +1,19 @@
+//===- Passes.h - code generation for CPUs ----------------------*- C++ -*-===//
+
+#ifndef ONNX_AOT_CODEGEN_CPU_PASSES_H
+#define ONNX_AOT_CODEGEN_CPU_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace onnx_aot {
+
+#define GEN_PASS_DECL
+#include "onnx-aot/Codegen/CPU/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "onnx-aot/Codegen/CPU/Passes.h.inc"
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_CODEGEN_CPU_PASSES_H

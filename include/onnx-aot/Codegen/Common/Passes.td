@@ -1,0 +1,71 @@
+//===- Passes.td - code generation for every target -------*- tablegen -*-===//
+
+#ifndef ONNX_AOT_CODEGEN_COMMON_PASSES
+#define ONNX_AOT_CODEGEN_COMMON_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def DestinationStyleEntry
+    : Pass<"codegen-destination-style-entry", "::mlir::ModuleOp"> {
+  let summary = "Give the entry function caller-owned buffers for all tensors";
+  let description = [{
+    Requires the entry function `main` on tensors with `abi.value` on its
+    arguments and results. Afterwards `main` takes, in this order: the runtime
+    (`!llvm.ptr`), the weights and the arena (`memref<?xi8>`), one index per
+    symbolic dimension, one memref per input, one memref per output whose shape
+    follows from the symbols. It returns the dynamic dimensions of all outputs.
+    An output whose shape depends on tensor values is written to the buffer that
+    a call of `onnx_aot.allocate_output` returns.
+
+    ```mlir
+    func.func @main(%x: tensor<?xf32>) -> tensor<?xf32>
+    // becomes
+    func.func @main(%rt: !llvm.ptr, %weights: memref<?xi8>, %arena: memref<?xi8>,
+                    %s0: index, %x: memref<?xf32>, %y: memref<?xf32>) -> index
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def ExternalizeConstants
+    : Pass<"codegen-externalize-constants", "::mlir::ModuleOp"> {
+  let summary = "Move tensor constants to the weights buffer";
+  let description = [{
+    Every tensor constant of more than a few elements becomes a view of the
+    weights argument; the module attribute `codegen.weights` lists pairs of
+    offset and value. Equal constants share one place. A splat becomes a fill.
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def PlanBuffers : Pass<"codegen-plan-buffers", "::mlir::ModuleOp"> {
+  let summary = "Place every temporary buffer of the entry in one arena";
+  let description = [{
+    Requires a bufferised entry. Allocations whose size follows from the symbols
+    become views of the arena at offsets chosen by liveness; buffers that are
+    never alive together share memory. Adds the function `main.plan` from the
+    symbols to the output dimensions and the arena's bytes. What depends on
+    tensor values becomes a call of `onnx_aot.allocate`, released at the end.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def AbiWrappers : Pass<"codegen-abi-wrappers", "::mlir::ModuleOp"> {
+  let summary = "Add the functions that the module's descriptor points to";
+  let description = [{
+    Requires the entry and its plan in the LLVM dialect. Adds `run` and `plan`
+    with the signatures of abi/Abi.h, defines the functions by which the entry
+    asks the runtime for memory, and lets the entry return early when there is
+    none.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // ONNX_AOT_CODEGEN_COMMON_PASSES

@@ -1,0 +1,26 @@
+//===- EntryAttributes.h - what the entry function says of itself -*- C++ -*-===//
+//
+// Conversion writes these, Codegen reads them: the onnx types are gone by then.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_SUPPORT_ENTRYATTRIBUTES_H
+#define ONNX_AOT_SUPPORT_ENTRYATTRIBUTES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace onnx_aot {
+
+/// On each tensor argument and result of the entry: a dictionary with `name`
+/// (StringAttr), `type` (OnnxAotType, I32Attr) and `dims` (DenseI64Array; a
+/// negative size -(1 + s) is the symbol s of `abi.symbols`, in a result -1).
+constexpr llvm::StringLiteral kAbiValueAttr = "abi.value";
+/// On the module: names of the symbols that inputs have (ArrayAttr of strings).
+constexpr llvm::StringLiteral kAbiSymbolsAttr = "abi.symbols";
+/// On LLVM dialect functions that hold scalar loops: they go through LLVM's
+/// whole optimizer, others through a short clean-up.
+constexpr llvm::StringLiteral kScalarLoopsAttr = "onnx_aot.scalar_loops";
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_SUPPORT_ENTRYATTRIBUTES_H

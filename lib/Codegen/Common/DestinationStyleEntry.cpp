@@ -1,0 +1,182 @@
+//===- DestinationStyleEntry.cpp - caller-owned buffers for the entry -------===//
+
+#include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_DESTINATIONSTYLEENTRY
+#include "onnx-aot/Codegen/Common/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+struct DestinationStyleEntry
+    : onnx_aot::impl::DestinationStyleEntryBase<DestinationStyleEntry> {
+  void runOnOperation() override {
+    entry = getEntry(getOperation());
+    if (!entry) {
+      getOperation().emitError("module has no entry function '")
+          << kEntryName << "'";
+      return signalPassFailure();
+    }
+    if (failed(moveInterfaceToModule()))
+      return signalPassFailure();
+    addInputArguments();
+    returnOutputDims();
+    if (failed(resolveDims()))
+      return signalPassFailure();
+    addOutputArguments();
+  }
+
+private:
+  MemRefType getBufferType(Type tensor) {
+    auto ranked = cast<RankedTensorType>(tensor);
+    return MemRefType::get(ranked.getShape(), ranked.getElementType());
+  }
+
+  /// The dictionaries outlive the arguments they describe.
+  LogicalResult moveInterfaceToModule() {
+    Builder builder(&getContext());
+    SmallVector<Attribute> inputs, outputs;
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      inputs.push_back(entry.getArgAttr(i, kAbiValueAttr));
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      outputs.push_back(entry.getResultAttr(i, kAbiValueAttr));
+    if (llvm::is_contained(inputs, Attribute()) ||
+        llvm::is_contained(outputs, Attribute()))
+      return entry.emitError("'")
+             << kAbiValueAttr << "' is missing on an argument or result";
+    getOperation()->setAttr(kInputsAttr, builder.getArrayAttr(inputs));
+    getOperation()->setAttr(kOutputsAttr, builder.getArrayAttr(outputs));
+    entry.removeArgAttrsAttr();
+    entry.removeResAttrsAttr();
+    return success();
+  }
+
+  void addInputArguments() {
+    Block &block = entry.getBody().front();
+    OpBuilder builder = OpBuilder::atBlockBegin(&block);
+    Location loc = entry.getLoc();
+    unsigned numInputs = block.getNumArguments();
+    auto bytes = MemRefType::get({ShapedType::kDynamic}, builder.getI8Type());
+    SmallVector<Type> types{LLVM::LLVMPointerType::get(&getContext()), bytes,
+                            bytes};
+    auto symbols = getOperation()->getAttrOfType<ArrayAttr>(kAbiSymbolsAttr);
+    types.append(symbols ? symbols.size() : 0, builder.getIndexType());
+    unsigned first = types.size();
+    for (BlockArgument argument : block.getArguments())
+      types.push_back(getBufferType(argument.getType()));
+    for (auto [index, type] : llvm::enumerate(types))
+      block.addArgument(type, index < first
+                                  ? loc
+                                  : block.getArgument(index - first).getLoc());
+    for (unsigned i = 0; i < numInputs; ++i) {
+      BlockArgument before = block.getArgument(i);
+      Value buffer = block.getArgument(numInputs + first + i);
+      Value tensor = bufferization::ToTensorOp::create(
+          builder, before.getLoc(), before.getType(), buffer,
+          /*restrict=*/true, /*writable=*/false);
+      before.replaceAllUsesWith(tensor);
+    }
+    block.eraseArguments(0, numInputs);
+    entry.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                    entry.getResultTypes()));
+  }
+
+  /// Appends every dynamic output dimension to the results.
+  void returnOutputDims() {
+    auto terminator =
+        cast<func::ReturnOp>(entry.getBody().front().getTerminator());
+    OpBuilder builder(terminator);
+    SmallVector<Value> operands(terminator.getOperands());
+    numOutputs = operands.size();
+    for (unsigned i = 0; i < numOutputs; ++i) {
+      auto type = cast<RankedTensorType>(operands[i].getType());
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (type.isDynamicDim(dim))
+          operands.push_back(tensor::DimOp::create(
+              builder, terminator.getLoc(), operands[i], dim));
+    }
+    terminator->setOperands(operands);
+  }
+
+  /// Expresses dimensions by the symbols where shape functions allow it.
+  LogicalResult resolveDims() {
+    resolveEntryDims(entry);
+    RewritePatternSet patterns(&getContext());
+    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+    memref::populateResolveShapedTypeResultDimsPatterns(patterns);
+    for (Dialect *dialect : getContext().getLoadedDialects())
+      dialect->getCanonicalizationPatterns(patterns);
+    for (RegisteredOperationName op : getContext().getRegisteredOperations())
+      if (isa<tensor::TensorDialect, affine::AffineDialect>(op.getDialect()))
+        op.getCanonicalizationPatterns(patterns, &getContext());
+    (void)applyPatternsGreedily(entry, std::move(patterns));
+    resolveEntryDims(entry);
+    return success();
+  }
+
+  void addOutputArguments() {
+    Block &block = entry.getBody().front();
+    auto terminator = cast<func::ReturnOp>(block.getTerminator());
+    OpBuilder builder(terminator);
+    Location loc = terminator.getLoc();
+    SmallVector<Value> results(terminator.getOperands().take_front(numOutputs));
+    SmallVector<Value> dims(terminator.getOperands().drop_front(numOutputs));
+    SmallVector<int64_t> valueShaped;
+    ArrayRef<Value> rest(dims);
+    for (auto [index, result] : llvm::enumerate(results)) {
+      auto type = getBufferType(result.getType());
+      ArrayRef<Value> own = rest.take_front(type.getNumDynamicDims());
+      rest = rest.drop_front(own.size());
+      Value buffer;
+      if (llvm::all_of(own, [](Value v) { return dependsOnSymbolsOnly(v); })) {
+        buffer = block.addArgument(type, result.getLoc());
+      } else {
+        valueShaped.push_back(index);
+        buffer = allocateOutput(builder, loc, index, type, own);
+      }
+      bufferization::MaterializeInDestinationOp::create(
+          builder, loc, /*result=*/Type(), result, buffer, /*restrict=*/true,
+          /*writable=*/true);
+    }
+    terminator->setOperands(dims);
+    entry.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
+                                    terminator.getOperandTypes()));
+    getOperation()->setAttr(
+        kValueShapedAttr,
+        DenseI64ArrayAttr::get(&getContext(), valueShaped));
+  }
+
+  Value allocateOutput(OpBuilder &builder, Location loc, int64_t index,
+                       MemRefType type, ArrayRef<Value> dims) {
+    std::string name = (kAllocateOutput + "." + Twine(index)).str();
+    Value runtime = EntryArguments(entry).runtime();
+    SmallVector<Value> operands{runtime};
+    operands.append(dims.begin(), dims.end());
+    auto function = func::FuncOp::create(
+        loc, name,
+        FunctionType::get(&getContext(), ValueRange(operands).getTypes(), type));
+    function.setPrivate();
+    function->setAttr(kBufferAttr, TypeAttr::get(type));
+    getOperation().push_back(function);
+    return func::CallOp::create(builder, loc, function, operands).getResult(0);
+  }
+
+  func::FuncOp entry;
+  unsigned numOutputs = 0;
+};
+
+} // namespace

@@ -1,0 +1,260 @@
+//===- PlanBuffers.cpp - one arena for the entry's temporaries --------------===//
+
+#include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_PLANBUFFERS
+#include "onnx-aot/Codegen/Common/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+/// A temporary, alive from the first to the last top-level operation that
+/// touches it or a view of it.
+struct Buffer {
+  memref::AllocOp alloc;
+  int64_t first = INT64_MAX, last = -1;
+  int64_t bytes = 0;  ///< where the size is a constant
+  Value dynamicBytes; ///< where it is not
+  int64_t offset = 0;
+
+  bool overlaps(const Buffer &other) const {
+    return first <= other.last && other.first <= last;
+  }
+};
+
+/// Memory of run-time size shared by buffers that are never alive together.
+struct Slot {
+  SmallVector<Buffer *> buffers;
+  Value bytes;
+};
+
+struct PlanBuffers : onnx_aot::impl::PlanBuffersBase<PlanBuffers> {
+  void runOnOperation() override {
+    entry = getEntry(getOperation());
+    if (!entry)
+      return;
+    resolveEntryDims(entry);
+    builder.emplace(OpBuilder::atBlockBegin(&entry.getBody().front()));
+    collectBuffers();
+    int64_t staticBytes = placeStaticBuffers();
+    Value total = placeDynamicBuffers(staticBytes);
+    buildPlanFunction(total);
+    if (std::optional<int64_t> bytes = getConstantIntValue(total))
+      getOperation()->setAttr(
+          kArenaBytesAttr, Builder(&getContext()).getI64IntegerAttr(*bytes));
+    auto terminator =
+        cast<func::ReturnOp>(entry.getBody().front().getTerminator());
+    terminator->setOperands({});
+    entry.setType(
+        FunctionType::get(&getContext(), entry.getArgumentTypes(), {}));
+  }
+
+private:
+  Location loc() { return entry.getLoc(); }
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(*builder, loc(), value);
+  }
+
+  /// Copies the computation of a size to the function's beginning.
+  Value hoist(Value value) {
+    if (isa<BlockArgument>(value))
+      return value;
+    SetVector<Operation *> slice;
+    (void)dependsOnSymbolsOnly(value, &slice);
+    for (Operation *op : slice)
+      if (!hoisted.contains(op->getResult(0)))
+        builder->clone(*op, hoisted);
+    return hoisted.lookup(value);
+  }
+
+  void collectBuffers() {
+    BufferViewFlowAnalysis aliases(entry);
+    DenseMap<Operation *, int64_t> order;
+    Block &block = entry.getBody().front();
+    for (auto [index, op] : llvm::enumerate(block))
+      order[&op] = index;
+    SmallVector<memref::AllocOp> allocs;
+    entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs) {
+      if (!llvm::all_of(alloc.getDynamicSizes(),
+                        [](Value v) { return dependsOnSymbolsOnly(v); })) {
+        allocateAtRunTime(alloc);
+        continue;
+      }
+      Buffer buffer;
+      buffer.alloc = alloc;
+      for (Value alias : aliases.resolve(alloc))
+        for (Operation *user : alias.getUsers()) {
+          int64_t index = order.lookup(block.findAncestorOpInBlock(*user));
+          buffer.first = std::min(buffer.first, index);
+          buffer.last = std::max(buffer.last, index);
+        }
+      measure(buffer);
+      buffers.push_back(buffer);
+    }
+  }
+
+  void measure(Buffer &buffer) {
+    MemRefType type = buffer.alloc.getType();
+    int64_t bytes = llvm::divideCeil(
+        type.getElementType().getIntOrFloatBitWidth(), 8);
+    for (int64_t size : type.getShape())
+      bytes *= ShapedType::isDynamic(size) ? 1 : size;
+    if (type.hasStaticShape()) {
+      buffer.bytes = llvm::alignTo(bytes, kAlignment);
+      return;
+    }
+    Value product = constant(bytes);
+    for (Value size : buffer.alloc.getDynamicSizes())
+      product = builder->createOrFold<arith::MulIOp>(loc(), product, hoist(size));
+    // Round up to the alignment.
+    product = builder->createOrFold<arith::AddIOp>(loc(), product,
+                                                   constant(kAlignment - 1));
+    buffer.dynamicBytes = builder->createOrFold<arith::AndIOp>(
+        loc(), product, constant(-kAlignment));
+  }
+
+  /// Largest first, each at the lowest offset free during its life.
+  int64_t placeStaticBuffers() {
+    SmallVector<Buffer *> bySize;
+    for (Buffer &buffer : buffers)
+      if (!buffer.dynamicBytes)
+        bySize.push_back(&buffer);
+    llvm::stable_sort(bySize, [](Buffer *a, Buffer *b) {
+      return a->bytes > b->bytes;
+    });
+    int64_t total = 0;
+    SmallVector<Buffer *> placed;
+    for (Buffer *buffer : bySize) {
+      SmallVector<std::pair<int64_t, int64_t>> taken;
+      for (Buffer *other : placed)
+        if (buffer->overlaps(*other))
+          taken.push_back({other->offset, other->offset + other->bytes});
+      llvm::sort(taken);
+      int64_t offset = 0;
+      for (auto [begin, end] : taken) {
+        if (offset + buffer->bytes <= begin)
+          break;
+        offset = std::max(offset, end);
+      }
+      buffer->offset = offset;
+      total = std::max(total, offset + buffer->bytes);
+      placed.push_back(buffer);
+      replaceByView(*buffer, constant(offset));
+    }
+    return total;
+  }
+
+  Value placeDynamicBuffers(int64_t staticBytes) {
+    SmallVector<Slot> slots;
+    for (Buffer &buffer : buffers) {
+      if (!buffer.dynamicBytes)
+        continue;
+      Slot *free = nullptr;
+      for (Slot &slot : slots) {
+        if (llvm::any_of(slot.buffers,
+                         [&](Buffer *b) { return b->overlaps(buffer); }))
+          continue;
+        // A slot of the very same size wastes nothing.
+        if (!free || slot.bytes == buffer.dynamicBytes)
+          free = &slot;
+      }
+      if (!free)
+        free = &slots.emplace_back();
+      free->buffers.push_back(&buffer);
+      if (!free->bytes)
+        free->bytes = buffer.dynamicBytes;
+      else if (free->bytes != buffer.dynamicBytes)
+        free->bytes = arith::MaxUIOp::create(*builder, loc(), free->bytes,
+                                             buffer.dynamicBytes);
+    }
+    Value offset = constant(staticBytes);
+    for (Slot &slot : slots) {
+      for (Buffer *buffer : slot.buffers)
+        replaceByView(*buffer, offset);
+      offset = builder->createOrFold<arith::AddIOp>(loc(), offset, slot.bytes);
+    }
+    return offset;
+  }
+
+  void replaceByView(Buffer &buffer, Value offset) {
+    SmallVector<Value> sizes;
+    for (Value size : buffer.alloc.getDynamicSizes())
+      sizes.push_back(hoist(size));
+    OpBuilder here(buffer.alloc);
+    Value view = memref::ViewOp::create(
+        here, buffer.alloc.getLoc(), buffer.alloc.getType(),
+        EntryArguments(entry).arena(), offset, sizes);
+    buffer.alloc.replaceAllUsesWith(view);
+    buffer.alloc.erase();
+  }
+
+  void allocateAtRunTime(memref::AllocOp alloc) {
+    std::string name = (kAllocate + "." + Twine(numRunTime++)).str();
+    SmallVector<Value> operands{EntryArguments(entry).runtime()};
+    llvm::append_range(operands, alloc.getDynamicSizes());
+    auto function = func::FuncOp::create(
+        alloc.getLoc(), name,
+        FunctionType::get(&getContext(), ValueRange(operands).getTypes(),
+                          Type(alloc.getType())));
+    function.setPrivate();
+    function->setAttr(kBufferAttr, TypeAttr::get(alloc.getType()));
+    getOperation().push_back(function);
+    OpBuilder here(alloc);
+    auto call = func::CallOp::create(here, alloc.getLoc(), function, operands);
+    alloc.replaceAllUsesWith(call.getResult(0));
+    alloc.erase();
+  }
+
+  /// main.plan: symbols -> output dimensions (-1 where unknown), arena bytes.
+  void buildPlanFunction(Value total) {
+    EntryArguments arguments(entry);
+    auto terminator =
+        cast<func::ReturnOp>(entry.getBody().front().getTerminator());
+    SmallVector<Value> wanted(terminator.getOperands());
+    wanted.push_back(total);
+    auto indexType = IndexType::get(&getContext());
+    SmallVector<Type> symbols(arguments.getNumSymbols(), indexType);
+    SmallVector<Type> results(wanted.size(), indexType);
+    auto plan = func::FuncOp::create(
+        loc(), kPlanName, FunctionType::get(&getContext(), symbols, results));
+    plan.setPrivate();
+    getOperation().push_back(plan);
+    OpBuilder body = OpBuilder::atBlockBegin(plan.addEntryBlock());
+    IRMapping mapping;
+    for (unsigned i = 0; i < symbols.size(); ++i)
+      mapping.map(arguments.symbol(i), plan.getArgument(i));
+    SmallVector<Value> returned;
+    for (Value value : wanted) {
+      SetVector<Operation *> slice;
+      if (!dependsOnSymbolsOnly(value, &slice)) {
+        returned.push_back(arith::ConstantIndexOp::create(body, loc(), -1));
+        continue;
+      }
+      for (Operation *op : slice)
+        if (!mapping.contains(op->getResult(0)))
+          body.clone(*op, mapping);
+      returned.push_back(mapping.lookup(value));
+    }
+    func::ReturnOp::create(body, loc(), returned);
+  }
+
+  func::FuncOp entry;
+  std::optional<OpBuilder> builder;
+  IRMapping hoisted;
+  std::vector<Buffer> buffers;
+  unsigned numRunTime = 0;
+};
+
+} // namespace

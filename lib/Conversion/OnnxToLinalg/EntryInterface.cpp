@@ -1,0 +1,80 @@
+//===- EntryInterface.cpp - keep what the entry's onnx types say ------------===//
+
+#include "EntryInterface.h"
+
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Support/EntryAttributes.h"
+#include "onnx-aot/Support/ModuleInfo.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+/// The dictionary of one value, or an error at the function.
+static FailureOr<DictionaryAttr> describe(func::FuncOp entry, Type type,
+                                          Attribute name, StringRef role,
+                                          function_ref<int64_t(onnx::Dim)> size) {
+  std::optional<onnx::Shape> shape = onnx::getShape(type);
+  std::optional<OnnxAotType> abiType =
+      shape ? getAbiType(getElementTypeOrSelf(type)) : std::nullopt;
+  auto nameAttr = dyn_cast_or_null<StringAttr>(name);
+  Builder builder(entry.getContext());
+  if (!abiType)
+    return entry.emitError("graph ")
+           << role << " '" << (nameAttr ? nameAttr.getValue() : "") << "' of type "
+           << type << " is not supported at the module's border (supported: "
+           << "ranked tensors of numbers and bool)";
+  SmallVector<int64_t> dims;
+  for (onnx::Dim dim : *shape)
+    dims.push_back(dim.isStatic() ? dim.getStatic() : size(dim));
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("name",
+                            nameAttr ? nameAttr : builder.getStringAttr("")),
+       builder.getNamedAttr("type", builder.getI32IntegerAttr(*abiType)),
+       builder.getNamedAttr("dims", builder.getDenseI64ArrayAttr(dims))});
+}
+
+LogicalResult onnx_aot::describeEntry(ModuleOp module) {
+  auto entry = module.lookupSymbol<func::FuncOp>("main");
+  if (!entry)
+    return success();
+  Builder builder(module.getContext());
+  auto names = module->getAttrOfType<ArrayAttr>(onnx::kSymbolsAttr);
+  SmallVector<Attribute> symbols;
+  DenseMap<AffineExpr, int64_t> numbers;
+  auto number = [&](onnx::Dim dim) -> int64_t {
+    auto symbol = dyn_cast_or_null<AffineSymbolExpr>(dim.getExpr());
+    // Only the importer makes entry arguments, and it gives each a symbol.
+    auto [place, isNew] = numbers.try_emplace(dim.getExpr(), symbols.size());
+    if (isNew) {
+      StringRef name;
+      if (names && symbol && symbol.getPosition() < names.size())
+        if (auto attr = dyn_cast<StringAttr>(names[symbol.getPosition()]))
+          name = attr.getValue();
+      symbols.push_back(builder.getStringAttr(
+          name.empty() ? "dim" + Twine(symbols.size()) : Twine(name)));
+    }
+    return -1 - place->second;
+  };
+  bool bad = false;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    FailureOr<DictionaryAttr> info =
+        describe(entry, entry.getArgument(i).getType(),
+                 entry.getArgAttr(i, onnx::kNameAttr), "input", number);
+    bad |= failed(info);
+    if (succeeded(info))
+      entry.setArgAttr(i, kAbiValueAttr, *info);
+  }
+  for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    FailureOr<DictionaryAttr> info = describe(
+        entry, entry.getResultTypes()[i],
+        entry.getResultAttr(i, onnx::kNameAttr), "output",
+        [](onnx::Dim) -> int64_t { return -1; });
+    bad |= failed(info);
+    if (succeeded(info))
+      entry.setResultAttr(i, kAbiValueAttr, *info);
+  }
+  module->setAttr(kAbiSymbolsAttr, builder.getArrayAttr(symbols));
+  return failure(bad);
+}

@@ -1,1 +1,0 @@
-int onnx_aot_answer(void) { return 42; }
