@@ -20,7 +20,7 @@ CXX = (".cpp", ".h", ".c")
 
 # Which of our own rooms each room may include. Keys are the first folders under include/onnx-aot or lib.
 SEES = {
-    "Support": {"Support"},
+    "Support": {"Support", "abi"},
     "Dialect": {"Support", "Dialect"},
     "Import": {"Support", "Dialect", "Import"},
     "Transforms": {"Support", "Dialect", "Transforms"},

@@ -1,4 +1,5 @@
-//===- LogicalOps.cpp - verifiers and shape functions --------------------------===//
+//===- LogicalOps.cpp - verifiers, shape functions, folders
+//------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 
@@ -13,4 +14,13 @@ void OnnxDialect::registerLogicalOps() {
 #define GET_OP_LIST
 #include "onnx-aot/Dialect/Onnx/IR/LogicalOps.cpp.inc"
       >();
+}
+
+OpFoldResult NotOp::fold(FoldAdaptor) {
+  auto inner = getX().getDefiningOp<NotOp>();
+  return inner && inner.getX().getType() == getType() ? inner.getX() : Value();
+}
+
+LogicalResult WhereOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+  return inferBroadcast(*this, types, getElementType(getX()));
 }

@@ -66,6 +66,11 @@ constexpr llvm::StringLiteral kNameAttr = "onnx.name";
 /// Names of the module's symbolic dimensions (ArrayAttr of StringAttr).
 constexpr llvm::StringLiteral kSymbolsAttr = "onnx.symbols";
 
+/// The element type of a number of ONNX's TensorProto.DataType, and back. Null and
+/// nothing where there is none: numbers and types may come from a file.
+mlir::Type getElementTypeOf(mlir::MLIRContext *context, int64_t dataType);
+std::optional<int64_t> getDataTypeOf(mlir::Type elementType);
+
 /// Creates a single-result op and infers its result type.
 template <typename OpTy, typename... Args>
 OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc,

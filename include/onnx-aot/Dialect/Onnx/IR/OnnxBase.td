@@ -83,6 +83,34 @@ def Onnx_Value : Type<
     Or<[AnyTensor.predicate, Onnx_Sequence.predicate, Onnx_Optional.predicate]>,
     "tensor, sequence or optional">;
 
+/// Element types that arithmetic is defined for. bool is `i1`, a signed integer
+/// is signless, an unsigned one says so (`ui8`).
+def Onnx_FloatTensor : TensorOf<[F16, BF16, F32, F64]>;
+def Onnx_SignedIntTensor : TensorOf<[I8, I16, I32, I64]>;
+def Onnx_UnsignedIntTensor : TensorOf<[UI8, UI16, UI32, UI64]>;
+def Onnx_IntTensor : TensorOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64]>;
+def Onnx_SignedTensor : TensorOf<[I8, I16, I32, I64, F16, BF16, F32, F64]>;
+def Onnx_NumberTensor : TensorOf<
+    [I8, I16, I32, I64, UI8, UI16, UI32, UI64, F16, BF16, F32, F64]>;
+def Onnx_NumberOrBoolTensor : TensorOf<
+    [I1, I8, I16, I32, I64, UI8, UI16, UI32, UI64, F16, BF16, F32, F64]>;
+def Onnx_BoolTensor : TensorOf<[I1]>;
+/// Axes, indices and sizes.
+def Onnx_IndexTensor : TensorOf<[I32, I64]>;
+
+/// A string attribute with a closed set of values.
+class Onnx_OneOf<list<string> values> : ConfinedAttr<StrAttr, [AttrConstraint<
+    CPred<"::llvm::is_contained({\"" # !interleave(values, "\", \"") #
+          "\"}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())">,
+    "one of " # !interleave(values, ", ")>]>;
+/// An int attribute that is 0 or 1.
+class Onnx_Flag<string default> : DefaultValuedAttr<ConfinedAttr<I64Attr,
+    [AttrConstraint<CPred<
+         "::llvm::isUInt<1>(::llvm::cast<::mlir::IntegerAttr>($_self).getInt())">,
+     "0 or 1">]>, default>;
+class Onnx_Int<string default> : DefaultValuedAttr<I64Attr, default>;
+class Onnx_Float<string default> : DefaultValuedAttr<F32Attr, default>;
+
 //===--- Ops --------------------------------------------------------------===//
 
 /// Base of every op. `arguments` is read back as the importer's schema. An op

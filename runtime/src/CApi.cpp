@@ -1,0 +1,221 @@
+//===- CApi.cpp - C interface of the runtime library ----------------------===//
+#include "onnx-aot/runtime/Session.h"
+
+#include "CheckCall.h"
+#include "Text.h"
+#include "Types.h"
+
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+
+using namespace onnx_aot::runtime;
+
+struct OnnxAotLoadedModule {
+  Module module;
+};
+
+struct OnnxAotSession {
+  Session session;
+};
+
+namespace {
+
+OnnxAotCode deliver(OnnxAotCode code, const char *message,
+                    OnnxAotError *error) {
+  if (error && code != ONNX_AOT_OK) {
+    error->code = code;
+    std::snprintf(error->message, sizeof(error->message), "%s", message);
+  }
+  return code;
+}
+
+/// Runs `body`; no exception (the standard library's, when memory runs out)
+/// leaves the C interface.
+template <typename Body>
+OnnxAotCode guarded(OnnxAotError *error, Body body) {
+  if (error) {
+    error->code = ONNX_AOT_OK;
+    error->message[0] = '\0';
+  }
+  try {
+    Status status = body();
+    return deliver(status.code(), status.message().c_str(), error);
+  } catch (const std::bad_alloc &) {
+    return deliver(ONNX_AOT_OUT_OF_MEMORY, "out of memory", error);
+  } catch (const std::exception &exception) {
+    return deliver(ONNX_AOT_SYSTEM_ERROR, exception.what(), error);
+  }
+}
+
+Status nullArgument(const char *name) {
+  return invalidArgument("argument ", quoted(name), " is null");
+}
+
+Status publish(Expected<Module> module, OnnxAotLoadedModule **result) {
+  if (!module)
+    return module.status();
+  *result = new OnnxAotLoadedModule{std::move(*module)};
+  return Status();
+}
+
+template <typename Find>
+int32_t findByName(const OnnxAotLoadedModule *module, const char *name,
+                   Find find) {
+  if (!module || !name)
+    return -1;
+  try {
+    return (module->module.*find)(name);
+  } catch (const std::bad_alloc &) {
+    return -1;
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+const char *onnxAotVersion(void) { return ONNX_AOT_RUNTIME_VERSION; }
+
+OnnxAotCode onnxAotModuleLoad(const char *path, const char *prefix,
+                              OnnxAotLoadedModule **module,
+                              OnnxAotError *error) {
+  return guarded(error, [&] {
+    if (!path || !module)
+      return nullArgument(path ? "module" : "path");
+    return publish(Module::load(path, prefix ? prefix : ""), module);
+  });
+}
+
+OnnxAotCode onnxAotModuleFromLinked(const OnnxAotModule *descriptor,
+                                    const char *weights_folder,
+                                    OnnxAotLoadedModule **module,
+                                    OnnxAotError *error) {
+  return guarded(error, [&] {
+    if (!descriptor || !module)
+      return nullArgument(descriptor ? "module" : "descriptor");
+    return publish(
+        Module::fromLinked(*descriptor, weights_folder ? weights_folder : ""),
+        module);
+  });
+}
+
+void onnxAotModuleRelease(OnnxAotLoadedModule *module) { delete module; }
+
+const OnnxAotModule *
+onnxAotModuleDescriptor(const OnnxAotLoadedModule *module) {
+  return module ? &module->module.descriptor() : nullptr;
+}
+
+int32_t onnxAotModuleFindInput(const OnnxAotLoadedModule *module,
+                               const char *name) {
+  return findByName(module, name, &Module::findInput);
+}
+
+int32_t onnxAotModuleFindOutput(const OnnxAotLoadedModule *module,
+                                const char *name) {
+  return findByName(module, name, &Module::findOutput);
+}
+
+int32_t onnxAotModuleFindSymbol(const OnnxAotLoadedModule *module,
+                                const char *name) {
+  return findByName(module, name, &Module::findSymbol);
+}
+
+OnnxAotCode onnxAotModulePlan(const OnnxAotLoadedModule *module,
+                              const int64_t *symbols, int32_t num_symbols,
+                              int64_t *output_dims, uint64_t *arena_bytes,
+                              OnnxAotError *error) {
+  return guarded(error, [&] {
+    if (!module)
+      return nullArgument("module");
+    int32_t expected = module->module->num_symbols;
+    if (num_symbols != expected)
+      return invalidArgument(
+          num_symbols, " symbol values are given, the model has ", expected);
+    if (num_symbols && !symbols)
+      return nullArgument("symbols");
+    Expected<Plan> plan = module->module.plan(
+        std::vector<int64_t>(symbols, symbols + num_symbols));
+    if (!plan)
+      return plan.status();
+    if (arena_bytes)
+      *arena_bytes = plan->arenaBytes;
+    for (const std::vector<int64_t> &dims : plan->outputDims)
+      for (int64_t dim : dims)
+        if (output_dims)
+          *output_dims++ = dim;
+    return Status();
+  });
+}
+
+uint64_t onnxAotTypeBytes(int32_t type) {
+  const TypeInfo *info = typeInfo(type);
+  return info ? info->bytes : 0;
+}
+
+const char *onnxAotTypeName(int32_t type) {
+  const TypeInfo *info = typeInfo(type);
+  return info ? info->name : "unknown";
+}
+
+int32_t onnxAotUsableCores(void) { return usableCores(); }
+
+void onnxAotSessionOptionsInit(OnnxAotSessionOptions *options) {
+  if (!options)
+    return;
+  *options = {};
+  options->struct_bytes = sizeof(OnnxAotSessionOptions);
+  options->threads = usableCores();
+}
+
+OnnxAotCode onnxAotSessionCreate(OnnxAotLoadedModule *module,
+                                 const OnnxAotSessionOptions *options,
+                                 OnnxAotSession **session,
+                                 OnnxAotError *error) {
+  return guarded(error, [&] {
+    if (!module || !session)
+      return nullArgument(module ? "session" : "module");
+    SessionOptions chosen;
+    if (options) {
+      if (options->struct_bytes != sizeof(OnnxAotSessionOptions))
+        return invalidArgument("the session options have ",
+                               options->struct_bytes, " bytes instead of ",
+                               sizeof(OnnxAotSessionOptions),
+                               ": start from onnxAotSessionOptionsInit");
+      chosen.threads = options->threads;
+      chosen.arena = options->arena;
+      chosen.arenaBytes = options->arena_bytes;
+    }
+    Expected<Session> created = Session::create(module->module, chosen);
+    if (!created)
+      return created.status();
+    *session = new OnnxAotSession{std::move(*created)};
+    return Status();
+  });
+}
+
+void onnxAotSessionRelease(OnnxAotSession *session) { delete session; }
+
+OnnxAotCode onnxAotSessionRun(OnnxAotSession *session,
+                              const OnnxAotTensor *inputs, int32_t num_inputs,
+                              OnnxAotTensor *outputs, int32_t num_outputs,
+                              OnnxAotError *error) {
+  return guarded(error, [&] {
+    if (!session)
+      return nullArgument("session");
+    if (num_inputs < 0 || num_outputs < 0)
+      return invalidArgument(
+          "the number of ", num_inputs < 0 ? "inputs" : "outputs",
+          " is negative (", num_inputs < 0 ? num_inputs : num_outputs, ")");
+    return session->session.run(inputs, static_cast<size_t>(num_inputs),
+                                outputs, static_cast<size_t>(num_outputs));
+  });
+}
+
+uint64_t onnxAotSessionArenaBytes(const OnnxAotSession *session) {
+  return session ? session->session.arenaBytes() : 0;
+}
+
+} // extern "C"

@@ -1,0 +1,98 @@
+//===- CheckDescriptor.cpp - can this runtime run a module ----------------===//
+#include "LoadedModule.h"
+#include "Text.h"
+#include "Types.h"
+
+#include <vector>
+
+namespace onnx_aot::runtime {
+
+namespace {
+
+Status checkValue(const OnnxAotModule &module, const OnnxAotValueInfo &info,
+                  bool isInput, std::vector<bool> &bound) {
+  if (!info.name)
+    return invalidModule("an input or output has no name");
+  std::string who = concat(isInput ? "input " : "output ", quoted(info.name));
+  const TypeInfo *type = typeInfo(info.type);
+  if (!type)
+    return invalidModule(who, " has unknown type ", info.type);
+  if (!type->bytes)
+    return invalidModule(who, " has type ", type->name,
+                         ", which cannot be passed to a module");
+  if (info.rank < 0 || info.rank > ONNX_AOT_MAX_RANK)
+    return invalidModule(who, " has rank ", info.rank, ", supported are 0 to ",
+                         ONNX_AOT_MAX_RANK);
+  if (info.rank && !info.dims)
+    return invalidModule(who, " has no dimensions");
+  for (int32_t i = 0; i < info.rank; ++i) {
+    int64_t lowest = isInput ? -int64_t(module.num_symbols) : -1;
+    if (info.dims[i] < lowest)
+      return invalidModule(who, " dimension ", i, " is ", info.dims[i],
+                           ", which names no symbol");
+    if (isInput && info.dims[i] < 0)
+      bound[-(info.dims[i] + 1)] = true;
+  }
+  return Status();
+}
+
+Status checkWeights(const OnnxAotModule &module) {
+  if (!module.weight_bytes)
+    return Status();
+  if (!module.weights && !module.weights_file)
+    return invalidModule("it has ", module.weight_bytes,
+                         " bytes of weights and says not where");
+  if (reinterpret_cast<uintptr_t>(module.weights) % ONNX_AOT_ALIGNMENT)
+    return invalidModule("its weights are not aligned to ", ONNX_AOT_ALIGNMENT,
+                         " bytes");
+  return Status();
+}
+
+Status checkFields(const OnnxAotModule &module) {
+  if (module.abi_version != ONNX_AOT_ABI_VERSION)
+    return invalidModule("it has binary interface version ", module.abi_version,
+                         ", this runtime supports version ",
+                         ONNX_AOT_ABI_VERSION);
+  if (module.struct_bytes != sizeof(OnnxAotModule))
+    return invalidModule("its descriptor has ", module.struct_bytes,
+                         " bytes, this runtime expects ",
+                         sizeof(OnnxAotModule));
+  if (module.num_inputs < 0 || module.num_outputs < 0 || module.num_symbols < 0)
+    return invalidModule("it has a negative number of inputs, outputs or "
+                         "symbols");
+  if ((module.num_inputs && !module.inputs) ||
+      (module.num_outputs && !module.outputs) ||
+      (module.num_symbols && !module.symbols) || !module.run ||
+      (module.num_symbols && !module.plan))
+    return invalidModule("its descriptor lacks a table or function");
+
+  for (int32_t i = 0; i < module.num_symbols; ++i)
+    if (!module.symbols[i])
+      return invalidModule("symbol ", i, " has no name");
+  std::vector<bool> bound(module.num_symbols);
+  for (int32_t i = 0; i < module.num_inputs; ++i)
+    if (Status status = checkValue(module, module.inputs[i], true, bound);
+        !status.ok())
+      return status;
+  for (int32_t i = 0; i < module.num_outputs; ++i)
+    if (Status status = checkValue(module, module.outputs[i], false, bound);
+        !status.ok())
+      return status;
+  for (int32_t i = 0; i < module.num_symbols; ++i)
+    if (!bound[i])
+      return invalidModule("no input has the symbolic dimension ",
+                           quoted(module.symbols[i]));
+  return checkWeights(module);
+}
+
+} // namespace
+
+Status checkDescriptor(const OnnxAotModule &module, const std::string &where) {
+  Status status = checkFields(module);
+  if (status.ok())
+    return status;
+  return Status(status.code(), concat("module ", where,
+                                      " cannot be used: ", status.message()));
+}
+
+} // namespace onnx_aot::runtime

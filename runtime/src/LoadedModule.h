@@ -1,0 +1,59 @@
+//===- LoadedModule.h - what keeps a module alive --------------*- C++ -*-===//
+#ifndef ONNX_AOT_RUNTIME_SRC_LOADEDMODULE_H
+#define ONNX_AOT_RUNTIME_SRC_LOADEDMODULE_H
+
+#include "WeightsFile.h"
+
+#include <memory>
+#include <string>
+
+namespace onnx_aot::runtime {
+
+/// A shared object opened with dlopen; closes it at the end.
+class SharedObject {
+public:
+  static Expected<SharedObject> open(const std::string &path);
+
+  /// The module `<prefix>_module`, or with an empty prefix the only one.
+  Expected<const OnnxAotModule *> findModule(const std::string &prefix) const;
+
+  SharedObject(SharedObject &&other) noexcept
+      : handle(other.handle), path(std::move(other.path)) {
+    other.handle = nullptr;
+  }
+  ~SharedObject();
+
+private:
+  SharedObject(void *handle, std::string path)
+      : handle(handle), path(std::move(path)) {}
+  void *handle;
+  std::string path;
+};
+
+/// A checked descriptor, its weights, and what holds their memory. The library
+/// is declared first: it goes last.
+class LoadedModule {
+public:
+  LoadedModule(std::optional<SharedObject> library,
+               const OnnxAotModule &descriptor, std::optional<WeightsFile> file)
+      : library(std::move(library)), descriptor(descriptor),
+        file(std::move(file)) {}
+
+  const OnnxAotModule &get() const { return descriptor; }
+  const void *weights() const {
+    return file ? file->data() : descriptor.weights;
+  }
+
+private:
+  std::optional<SharedObject> library;
+  const OnnxAotModule &descriptor;
+  std::optional<WeightsFile> file;
+};
+
+/// Checks that this runtime can run `module`: version, counts, types, shapes,
+/// pointers. `where` is how messages call it.
+Status checkDescriptor(const OnnxAotModule &module, const std::string &where);
+
+} // namespace onnx_aot::runtime
+
+#endif // ONNX_AOT_RUNTIME_SRC_LOADEDMODULE_H

@@ -1,0 +1,1 @@
+int onnx_aot_answer(void) { return 42; }
