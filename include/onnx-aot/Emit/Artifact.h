@@ -61,6 +61,11 @@ llvm::Expected<ArtifactReport> emitArtifact(mlir::ModuleOp module,
                                             const TargetOptions &target,
                                             const ArtifactOptions &options);
 
+/// Prints the LLVM IR that `emitArtifact` would compile, before its passes.
+llvm::Error printLLVMIR(mlir::ModuleOp module, const ModuleInfo &info,
+                        const WeightImage &weights, const TargetOptions &target,
+                        const ArtifactOptions &options, llvm::raw_ostream &os);
+
 /// Turns any text into a C identifier that is neither empty nor reserved.
 std::string makeIdentifier(llvm::StringRef text);
 

@@ -1,0 +1,57 @@
+//===- OutputFiles.h - several files that appear together --------*- C++ -*-===//
+#ifndef ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
+#define ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <list>
+
+namespace onnx_aot {
+
+/// The files of an artifact. All are written under temporary names in the
+/// artifact's folder; `commit` renames them. Without it, and on SIGINT, the
+/// temporary files vanish and nothing has changed.
+class OutputFiles {
+public:
+  using WriteFn = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
+  using WritePathFn = llvm::function_ref<llvm::Error(llvm::StringRef)>;
+
+  /// `artifactPath` names the folder and the temporary files.
+  explicit OutputFiles(llvm::StringRef artifactPath) : base(artifactPath) {}
+  ~OutputFiles();
+
+  /// Writes a file that `commit` will put at `path`.
+  llvm::Error write(llvm::StringRef path, WriteFn write);
+
+  /// The same for a writer that wants the name of a file to replace.
+  llvm::Error writeByPath(llvm::StringRef path, WritePathFn write);
+
+  /// Writes a file that is only needed until the end; returns its name.
+  llvm::Expected<std::string> writeScratch(WriteFn write);
+
+  /// Makes the files appear.
+  llvm::Error commit();
+
+  /// The paths that were committed, in the order of writing.
+  std::vector<std::string> getPaths() const;
+
+private:
+  struct File {
+    std::string path; ///< empty for scratch files
+    llvm::sys::fs::TempFile temporary;
+  };
+
+  /// Opens a new temporary file.
+  llvm::Expected<File *> create(llvm::StringRef path);
+
+  std::string base;
+  std::list<File> files;
+  bool isCommitted = false;
+};
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_LIB_EMIT_OUTPUTFILES_H

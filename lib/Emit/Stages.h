@@ -1,0 +1,90 @@
+//===- Stages.h - the steps of emission, in their order ----------*- C++ -*-===//
+//
+// Private to Emit. Artifact.cpp runs these one after the other:
+//   translate -> split -> optimize and generate (per part, in parallel)
+//   -> weight object -> link or archive -> header
+//
+//===----------------------------------------------------------------------===//
+#ifndef ONNX_AOT_LIB_EMIT_STAGES_H
+#define ONNX_AOT_LIB_EMIT_STAGES_H
+
+#include "onnx-aot/Emit/Artifact.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace onnx_aot {
+
+/// Marks functions in LLVM IR that want the whole optimizer.
+constexpr llvm::StringLiteral scalarLoopsFnAttr = "onnx-aot-scalar-loops";
+
+/// Name of the weights' symbol.
+std::string getWeightsSymbol(llvm::StringRef prefix);
+
+/// Name of the file that external weights go to, without its folder.
+std::string getWeightsFileName(llvm::StringRef artifactPath);
+
+/// Translates to LLVM IR, checks the contract with Codegen (entry functions, no
+/// mutable globals, no constructors), gives every symbol a safe name and hidden
+/// visibility, and adds the descriptor.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateToLLVMIR(mlir::ModuleOp module, llvm::LLVMContext &context,
+                  const ModuleInfo &info, const WeightImage &weights,
+                  const llvm::TargetMachine &machine,
+                  const ArtifactOptions &options);
+
+/// Adds the constant `<prefix>_module` and all it refers to.
+void addDescriptor(llvm::Module &module, const ModuleInfo &info,
+                   const WeightImage &weights, llvm::Function *run,
+                   llvm::Function *plan, llvm::StringRef target,
+                   const ArtifactOptions &options);
+
+/// Cuts a module into parts, as bitcode, that can be compiled independently.
+/// The cut depends on the module only. A part is all scalar loops or has none.
+std::vector<llvm::SmallVector<char, 0>> splitModule(const llvm::Module &module);
+
+/// Runs the LLVM IR passes of an optimization level.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+              unsigned optLevel);
+
+/// An object file in memory.
+using ObjectBuffer = llvm::SmallVector<char, 0>;
+
+/// Compiles the parts on all cores; the objects come in the parts' order.
+llvm::Expected<std::vector<ObjectBuffer>>
+generateObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> parts,
+                const TargetOptions &target, unsigned optLevel,
+                ArtifactReport &report);
+
+/// Checks that the objects together need nothing but the documented external
+/// functions (Emit/ExternalFunctions.def) and `weights`.
+llvm::Error checkUndefinedSymbols(llvm::ArrayRef<ObjectBuffer> objects,
+                                  llvm::StringRef weights);
+
+/// Writes an object file that defines `symbol` as the weights. Machine and
+/// flags are those of `code`, an object file of the same target.
+llvm::Error writeWeightObject(const WeightImage &weights,
+                              llvm::StringRef symbol, llvm::StringRef code,
+                              llvm::raw_ostream &os);
+
+/// Links object files into a shared object that exports `exported` only.
+llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
+                             llvm::StringRef output, llvm::StringRef soname,
+                             llvm::StringRef exported);
+
+/// Links object files into one relocatable object file.
+llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects,
+                            llvm::StringRef output);
+
+/// Writes object files as an archive whose members are named after `stem`.
+llvm::Error writeStaticLibrary(llvm::ArrayRef<std::string> objects,
+                               llvm::StringRef stem, llvm::raw_ostream &os);
+
+/// Writes the C header of an artifact.
+void writeHeader(const ModuleInfo &info, const WeightImage &weights,
+                 const ArtifactOptions &options, llvm::raw_ostream &os);
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_LIB_EMIT_STAGES_H
