@@ -215,16 +215,16 @@ DECLARATION = re.compile(r"^(?:class|struct|enum(?: class)?|using) \w[^;]*(?:[{:
 
 
 def header_comments(tree):
-    """Every declaration in a header says what it is for, in a comment above it."""
+    """Every group of declarations in a header says what it is for, in a comment above it."""
     for path in tree.ending(".h", under=("include", "runtime")):
         previous, depth = "", 0
         for number, line in tree.lines(path):
             is_start = depth == 0 and DECLARATION.match(line) and not re.match(r"^(class|struct) [\w:]+;", line)
-            if is_start and not previous.endswith(("*/", ",", "(", "\\")) and not previous.startswith(("//", "template", "[[")):
+            # A declaration right below another one, without a blank line, belongs to its group.
+            if is_start and (not previous or previous.endswith(("{", ")")) or previous.startswith(("#", "namespace"))):
                 yield f"{path}:{number}: no comment above: {line.strip()[:60]}"
             depth = max(0, depth + line.count("(") - line.count(")"))
-            if line.strip():
-                previous = line.strip()
+            previous = line.strip()
 
 
 def formatting(tree):

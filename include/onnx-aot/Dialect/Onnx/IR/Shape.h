@@ -53,6 +53,7 @@ private:
   mlir::AffineExpr expr;
 };
 
+/// The sizes of a tensor, outermost first.
 using Shape = llvm::SmallVector<Dim>;
 
 /// The dimensions of a ranked tensor type; nothing for any other type.
