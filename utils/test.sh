@@ -2,7 +2,7 @@
 # Run every test; the last line is "N passed, N failed", the exit status 0 only when nothing failed.
 # usage: utils/test.sh [--full] [SUITE...]
 #   --full   also the suites that take long: the whole ONNX suite, statically and with dynamic shapes
-#   SUITE    only these (style, lit, unit, models, hostile, conformance; with --full also conformance-full,
+#   SUITE    only these (style, lit, unit, models, examples, hostile, conformance; with --full also conformance-full,
 #            conformance-dynamic)
 # Builds first what is not built (utils/setup.sh --build-only). Each suite's output is in build/test/SUITE.log.
 set -uo pipefail
@@ -12,7 +12,7 @@ export ONNX_AOT_DEPS=${ONNX_AOT_DEPS:-$root/.deps} ONNX_AOT_PRESET=${ONNX_AOT_PR
 build=build/$ONNX_AOT_PRESET
 models=$ONNX_AOT_DEPS/models
 jobs=$(nproc)
-suites=(style lit unit models hostile conformance)
+suites=(style lit unit models examples hostile conformance)
 full=
 chosen=()
 for argument; do
@@ -31,7 +31,8 @@ suite() {
     style) python utils/check-style.py ;;
     lit) python utils/count-tests.py lit lit --no-progress-bar -v --timeout 300 -j "$jobs" "$build/test" ;;
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
-    models) python utils/fetch-models.py "$models" >/dev/null && python test/Integration/models.py --models "$models" ;;
+    models) python test/Integration/models.py --models "$models" ;;
+    examples) python test/Integration/examples.py --models "$models" ;;
     hostile) python utils/fuzz-import.py --models "$models" ;;
     conformance) python utils/conformance.py --sample 200 --jobs "$jobs" --min-found 200 ;;
     conformance-full) python utils/conformance.py --jobs "$jobs" --min-found 1914 --json build/test/conformance.json ;;
@@ -44,6 +45,8 @@ suite() {
 utils/setup.sh --build-only || { echo "0 passed, 1 failed"; exit 1; }
 export PATH=$root/.venv/bin:/usr/lib/llvm-22/bin:$PATH
 mkdir -p build/test
+python utils/fetch-models.py "$models" >build/test/fetch.log 2>&1 ||
+  { cat build/test/fetch.log; echo "0 passed, 1 failed"; exit 1; }
 passed=0 failed=0 number=0 began=$SECONDS
 for name in "${suites[@]}"; do
   number=$((number + 1))
