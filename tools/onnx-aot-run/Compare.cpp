@@ -1,0 +1,200 @@
+//===- Compare.cpp - how far two tensors are apart ------------------------===//
+#include "Compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace onnx_aot::run {
+
+namespace {
+
+template <typename T>
+T load(const void *data, int64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char *>(data) + index * sizeof(T),
+              sizeof(T));
+  return value;
+}
+
+/// A float16's value from its bits.
+double halfToDouble(uint16_t bits) {
+  int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double value = exponent == 0x1f ? (fraction ? NAN : INFINITY)
+                 : exponent       ? std::ldexp(fraction + 1024, exponent - 25)
+                                  : std::ldexp(fraction, -24);
+  return bits & 0x8000 ? -value : value;
+}
+
+double bfloatToDouble(uint16_t bits) {
+  uint32_t wide = uint32_t(bits) << 16;
+  return load<float>(&wide, 0);
+}
+
+/// The position of a number among all representable ones, from its bits: the
+/// negative ones run backwards, both zeros are one.
+template <typename Unsigned>
+int64_t rankOf(Unsigned bits) {
+  constexpr int top = sizeof(Unsigned) * 8 - 1;
+  int64_t magnitude = static_cast<int64_t>(bits & ~(Unsigned(1) << top));
+  return bits >> top ? -magnitude : magnitude;
+}
+
+template <typename Unsigned>
+uint64_t floatUlp(const void *a, const void *b, int64_t index) {
+  int64_t x = rankOf(load<Unsigned>(a, index));
+  int64_t y = rankOf(load<Unsigned>(b, index));
+  return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
+}
+
+template <typename Integer>
+uint64_t integerUlp(const void *a, const void *b, int64_t index) {
+  Integer x = load<Integer>(a, index), y = load<Integer>(b, index);
+  return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
+}
+
+uint64_t ulpApart(int32_t type, const void *a, const void *b, int64_t index) {
+  switch (type) {
+  case ONNX_AOT_FLOAT32:
+  case ONNX_AOT_COMPLEX64:
+    return floatUlp<uint32_t>(a, b, index);
+  case ONNX_AOT_FLOAT64:
+  case ONNX_AOT_COMPLEX128:
+    return floatUlp<uint64_t>(a, b, index);
+  case ONNX_AOT_FLOAT16:
+  case ONNX_AOT_BFLOAT16:
+    return floatUlp<uint16_t>(a, b, index);
+  case ONNX_AOT_INT8:
+    return integerUlp<int8_t>(a, b, index);
+  case ONNX_AOT_INT16:
+    return integerUlp<int16_t>(a, b, index);
+  case ONNX_AOT_INT32:
+    return integerUlp<int32_t>(a, b, index);
+  case ONNX_AOT_INT64:
+    return integerUlp<int64_t>(a, b, index);
+  case ONNX_AOT_UINT16:
+    return integerUlp<uint16_t>(a, b, index);
+  case ONNX_AOT_UINT32:
+    return integerUlp<uint32_t>(a, b, index);
+  case ONNX_AOT_UINT64:
+    return integerUlp<uint64_t>(a, b, index);
+  default: // bool, uint8
+    return integerUlp<uint8_t>(a, b, index);
+  }
+}
+
+bool isComplex(int32_t type) {
+  return type == ONNX_AOT_COMPLEX64 || type == ONNX_AOT_COMPLEX128;
+}
+
+bool isInteger(int32_t type) {
+  switch (type) {
+  case ONNX_AOT_FLOAT16:
+  case ONNX_AOT_BFLOAT16:
+  case ONNX_AOT_FLOAT32:
+  case ONNX_AOT_FLOAT64:
+    return false;
+  default:
+    return !isComplex(type);
+  }
+}
+
+std::string shapeText(const int64_t *dims, size_t rank) {
+  std::string text = "[";
+  for (size_t i = 0; i < rank; ++i)
+    text += (i ? ", " : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+/// Takes one element into account.
+void add(Difference &difference, const Tolerance &tolerance, int32_t type,
+         const void *found, const void *expected, int64_t index) {
+  double a = elementAsDouble(type, found, index);
+  double b = elementAsDouble(type, expected, index);
+  uint64_t ulp = ulpApart(type, found, expected, index);
+  if (std::isfinite(b))
+    difference.scale = std::max(difference.scale, std::fabs(b));
+  if ((std::isnan(a) && std::isnan(b)) || !ulp)
+    return;
+  double abs = std::fabs(a - b), rel = abs / std::fabs(b);
+  double limit = tolerance.atol + tolerance.rtol * std::fabs(b);
+  if (!std::isfinite(a) || !std::isfinite(b)) {
+    abs = rel = INFINITY;
+    ulp = std::numeric_limits<uint64_t>::max();
+  } else if (isInteger(type)) {
+    abs = static_cast<double>(ulp); // exact, also beyond 2^53
+    limit = tolerance.atol;
+  }
+  if (std::isinf(abs) || abs > limit)
+    ++difference.outside;
+  if (abs > difference.maxAbs) {
+    difference.maxAbs = abs;
+    difference.worst = index;
+    difference.worstFound = a;
+    difference.worstExpected = b;
+  }
+  if (b != 0)
+    difference.maxRel = std::max(difference.maxRel, rel);
+  difference.maxUlp = std::max(difference.maxUlp, ulp);
+}
+
+} // namespace
+
+double elementAsDouble(int32_t type, const void *data, int64_t index) {
+  switch (type) {
+  case ONNX_AOT_FLOAT32:
+  case ONNX_AOT_COMPLEX64:
+    return load<float>(data, index);
+  case ONNX_AOT_FLOAT64:
+  case ONNX_AOT_COMPLEX128:
+    return load<double>(data, index);
+  case ONNX_AOT_FLOAT16:
+    return halfToDouble(load<uint16_t>(data, index));
+  case ONNX_AOT_BFLOAT16:
+    return bfloatToDouble(load<uint16_t>(data, index));
+  case ONNX_AOT_INT8:
+    return load<int8_t>(data, index);
+  case ONNX_AOT_INT16:
+    return load<int16_t>(data, index);
+  case ONNX_AOT_INT32:
+    return load<int32_t>(data, index);
+  case ONNX_AOT_INT64:
+    return static_cast<double>(load<int64_t>(data, index));
+  case ONNX_AOT_UINT16:
+    return load<uint16_t>(data, index);
+  case ONNX_AOT_UINT32:
+    return load<uint32_t>(data, index);
+  case ONNX_AOT_UINT64:
+    return static_cast<double>(load<uint64_t>(data, index));
+  default: // bool, uint8
+    return load<uint8_t>(data, index);
+  }
+}
+
+Difference compare(const OnnxAotTensor &found, const Tensor &expected,
+                   const Tolerance &tolerance) {
+  Difference difference;
+  int32_t type = found.type;
+  bool standIn =
+      type == ONNX_AOT_BFLOAT16 && expected.type() == ONNX_AOT_UINT16;
+  if (expected.type() != type && !standIn) {
+    difference.mismatch = std::string("type is ") + onnxAotTypeName(type) +
+                          ", expected " + onnxAotTypeName(expected.type());
+    return difference;
+  }
+  const std::vector<int64_t> &dims = expected.dims();
+  if (!std::equal(dims.begin(), dims.end(), found.dims,
+                  found.dims + found.rank)) {
+    difference.mismatch = "shape is " + shapeText(found.dims, found.rank) +
+                          ", expected " + shapeText(dims.data(), dims.size());
+    return difference;
+  }
+  difference.elements = expected.size();
+  int64_t numbers = expected.size() * (isComplex(type) ? 2 : 1);
+  for (int64_t i = 0; i < numbers; ++i)
+    add(difference, tolerance, type, found.data, expected.data(), i);
+  return difference;
+}
+
+} // namespace onnx_aot::run

@@ -1,0 +1,136 @@
+//===- Npz.cpp - numpy's archives of arrays -------------------------------===//
+#include "Npz.h"
+
+#include <zip.h>
+
+namespace onnx_aot::run {
+
+namespace {
+
+constexpr std::string_view suffix = ".npy";
+
+std::string openError(const std::string &path, int code) {
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  std::string text =
+      "cannot open '" + path + "': " + zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+/// Reads one entry as .npy, to its end: that is where the checksum is verified.
+Expected<Tensor> readEntry(zip_t *archive, uint64_t index,
+                           const std::string &what) {
+  zip_stat_t info;
+  if (zip_stat_index(archive, index, 0, &info) || !(info.valid & ZIP_STAT_SIZE))
+    return userError("cannot read " + what + ": " + zip_strerror(archive));
+  zip_file_t *file = zip_fopen_index(archive, index, 0);
+  if (!file)
+    return userError("cannot read " + what + ": " + zip_strerror(archive));
+  auto failed = [&] {
+    return userError("cannot read " + what + ": " + zip_file_strerror(file));
+  };
+  ByteSource source{info.size, [&](void *to, uint64_t count) {
+                      char *next = static_cast<char *>(to);
+                      while (count) {
+                        zip_int64_t got = zip_fread(file, next, count);
+                        if (got < 0)
+                          return failed();
+                        if (!got)
+                          return userError(what + " ends early");
+                        next += got;
+                        count -= static_cast<uint64_t>(got);
+                      }
+                      return Status();
+                    }};
+  Expected<Tensor> tensor = readNpy(source, what);
+  char more;
+  if (tensor) {
+    zip_int64_t got = zip_fread(file, &more, 1);
+    if (got < 0)
+      tensor = failed();
+    else if (got > 0)
+      tensor = userError(what + " is longer than its archive says");
+  }
+  zip_fclose(file);
+  return tensor;
+}
+
+} // namespace
+
+Expected<std::map<std::string, Tensor>>
+readNpz(const std::string &path, const std::set<std::string> &wanted) {
+  int code = 0;
+  zip_t *archive = zip_open(path.c_str(), ZIP_RDONLY, &code);
+  if (!archive)
+    return userError(openError(path, code));
+  std::map<std::string, Tensor> arrays;
+  Status failure;
+  zip_int64_t count = zip_get_num_entries(archive, 0);
+  for (zip_int64_t i = 0; i < count && failure.ok(); ++i) {
+    const char *entry = zip_get_name(archive, i, ZIP_FL_ENC_RAW);
+    std::string name = entry ? entry : "";
+    if (name.size() < suffix.size() ||
+        name.compare(name.size() - suffix.size(), suffix.size(), suffix))
+      continue;
+    name.resize(name.size() - suffix.size());
+    if (!wanted.count(name))
+      continue;
+    std::string what = "'" + name + "' in '" + path + "'";
+    Expected<Tensor> tensor = readEntry(archive, i, what);
+    if (!tensor)
+      failure = tensor.status();
+    else if (!arrays.emplace(name, std::move(*tensor)).second)
+      failure = userError(what + " is there twice");
+  }
+  zip_discard(archive);
+  if (!failure.ok())
+    return failure;
+  return arrays;
+}
+
+Status writeNpz(const std::string &path, const std::vector<std::string> &names,
+                const std::vector<OnnxAotTensor> &tensors) {
+  int code = 0;
+  zip_t *archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
+  if (!archive)
+    return userError(openError(path, code));
+  // The archive refers to the headers and tensors until it is closed.
+  std::vector<std::string> headers(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    headers[i] = npyHeader(tensors[i]);
+    zip_buffer_fragment_t parts[2] = {
+        {reinterpret_cast<zip_uint8_t *>(headers[i].data()), headers[i].size()},
+        {static_cast<zip_uint8_t *>(tensors[i].data), tensors[i].bytes}};
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_source_t *source = zip_source_buffer_fragment_create(
+        parts, tensors[i].bytes ? 2 : 1, 0, &error);
+    zip_error_fini(&error);
+    zip_int64_t index = source
+                            ? zip_file_add(archive, (names[i] + ".npy").c_str(),
+                                           source, ZIP_FL_ENC_UTF_8)
+                            : -1;
+    if (index < 0) {
+      if (source)
+        zip_source_free(source);
+      Status failure = userError("cannot write '" + names[i] + "' to '" + path +
+                                 "': " + zip_strerror(archive));
+      zip_discard(archive);
+      return failure;
+    }
+    // numpy's savez stores, too. A fixed time keeps the file reproducible.
+    constexpr time_t newYear1980 = 315532800 + 86400;
+    zip_set_file_compression(archive, index, ZIP_CM_STORE, 0);
+    zip_file_set_mtime(archive, index, newYear1980, 0);
+  }
+  if (zip_close(archive)) {
+    Status failure =
+        userError("cannot write '" + path + "': " + zip_strerror(archive));
+    zip_discard(archive);
+    return failure;
+  }
+  return Status();
+}
+
+} // namespace onnx_aot::run

@@ -1,0 +1,24 @@
+//===- Npz.h - numpy's archives of arrays ----------------------*- C++ -*-===//
+#ifndef ONNX_AOT_TOOLS_RUN_NPZ_H
+#define ONNX_AOT_TOOLS_RUN_NPZ_H
+
+#include "Npy.h"
+
+#include <map>
+#include <set>
+
+namespace onnx_aot::run {
+
+/// Reads those arrays of an .npz file whose names `wanted` holds. Names are the
+/// entries' without ".npy"; other entries are not looked at.
+Expected<std::map<std::string, Tensor>>
+readNpz(const std::string &path, const std::set<std::string> &wanted);
+
+/// Writes arrays under their names as numpy's savez does. The file appears when
+/// it is complete; the same arrays give the same bytes.
+Status writeNpz(const std::string &path, const std::vector<std::string> &names,
+                const std::vector<OnnxAotTensor> &tensors);
+
+} // namespace onnx_aot::run
+
+#endif // ONNX_AOT_TOOLS_RUN_NPZ_H
