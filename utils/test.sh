@@ -2,8 +2,8 @@
 # Run every test; the last line is "N passed, N failed", the exit status 0 only when nothing failed.
 # usage: utils/test.sh [--full] [SUITE...]
 #   --full   also the suites that take long: the whole ONNX suite, statically and with dynamic shapes
-#   SUITE    only these (style, lit, unit, models, examples, hostile, conformance; with --full also conformance-full,
-#            conformance-dynamic)
+#   SUITE    only these: style, lit, unit, models, examples, hostile, damaged, conformance; with --full also
+#            conformance-full, conformance-dynamic
 # Builds first what is not built (utils/setup.sh --build-only). Each suite's output is in build/test/SUITE.log.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ export ONNX_AOT_DEPS=${ONNX_AOT_DEPS:-$root/.deps} ONNX_AOT_PRESET=${ONNX_AOT_PR
 build=build/$ONNX_AOT_PRESET
 models=$ONNX_AOT_DEPS/models
 jobs=$(nproc)
-suites=(style lit unit models examples hostile conformance)
+suites=(style lit unit models examples hostile damaged conformance)
 full=
 chosen=()
 for argument; do
@@ -33,7 +33,8 @@ suite() {
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
-    hostile) python utils/fuzz-import.py --models "$models" ;;
+    hostile) python test/Integration/hostile.py ;;
+    damaged) python utils/fuzz-import.py --models "$models" ;;
     conformance) python utils/conformance.py --sample 200 --jobs "$jobs" --min-found 200 ;;
     conformance-full) python utils/conformance.py --jobs "$jobs" --min-found 1914 --json build/test/conformance.json ;;
     conformance-dynamic) python utils/conformance.py --jobs "$jobs" --min-found 1914 --dynamic \
