@@ -5,7 +5,7 @@
 module attributes {onnx.symbols = ["n"]} {
 // CHECK-LABEL: func.func @constant_axes
 func.func @constant_axes(%x: tensor<?x3x4xf32, #n34>) {
-  %axes = onnx.Constant dense<[-1, 1]> : tensor<2xi64> : tensor<2xi64>
+  %axes = onnx.Constant dense<[-1, 1]> : tensor<2xi64>
   // CHECK: onnx.ReduceSum {{.*}} -> tensor<?x1x1xf32, #{{.*}}>
   %0 = onnx.ReduceSum %x, %axes : (tensor<?x3x4xf32, #n34>, tensor<2xi64>) -> tensor<*xf32>
   // CHECK: onnx.ReduceSum {{.*}} -> tensor<?xf32, #{{.*}}>

@@ -8,10 +8,10 @@
 // CHECK: onnx.Reshape
 // CHECK-SAME: -> tensor<?x?x12x64xf32, #[[MAP:.*]]>
 func.func @keeps_symbols_through_a_shape_chain(%x: !bsh) -> tensor<*xf32> {
-  %zero = onnx.Constant dense<0> : tensor<i64> : tensor<i64>
-  %one = onnx.Constant dense<1> : tensor<i64> : tensor<i64>
-  %axes = onnx.Constant dense<0> : tensor<1xi64> : tensor<1xi64>
-  %heads = onnx.Constant dense<[12, -1]> : tensor<2xi64> : tensor<2xi64>
+  %zero = onnx.Constant dense<0> : tensor<i64>
+  %one = onnx.Constant dense<1> : tensor<i64>
+  %axes = onnx.Constant dense<0> : tensor<1xi64>
+  %heads = onnx.Constant dense<[12, -1]> : tensor<2xi64>
   %shape = onnx.Shape %x {} : (!bsh) -> tensor<*xi64>
   %b = onnx.Gather %shape, %zero {axis = 0} : (tensor<*xi64>, tensor<i64>) -> tensor<*xi64>
   %s = onnx.Gather %shape, %one {axis = 0} : (tensor<*xi64>, tensor<i64>) -> tensor<*xi64>
@@ -28,7 +28,7 @@ func.func @keeps_symbols_through_a_shape_chain(%x: !bsh) -> tensor<*xf32> {
 // CHECK: onnx.Reshape
 // CHECK-SAME: -> tensor<?x?x768xf32
 func.func @cancels_symbols_under_minus_one(%x: !bsh) -> tensor<*xf32> {
-  %two = onnx.Constant dense<[-1, 768]> : tensor<2xi64> : tensor<2xi64>
+  %two = onnx.Constant dense<[-1, 768]> : tensor<2xi64>
   %flat = onnx.Reshape %x, %two : (!bsh, tensor<2xi64>) -> tensor<*xf32>
   %shape = onnx.Shape %x : (!bsh) -> tensor<*xi64>
   %y = onnx.Reshape %flat, %shape : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
@@ -37,13 +37,13 @@ func.func @cancels_symbols_under_minus_one(%x: !bsh) -> tensor<*xf32> {
 
 // CHECK-LABEL: func.func @static_shapes
 func.func @static_shapes(%x: tensor<2x3x4xf32>) {
-  %sizes = onnx.Constant dense<[3, 1]> : tensor<2xi64> : tensor<2xi64>
-  %repeats = onnx.Constant dense<[2, 1, 3]> : tensor<3xi64> : tensor<3xi64>
-  %big = onnx.Constant dense<[5, 1, 3, 1]> : tensor<4xi64> : tensor<4xi64>
-  %m1 = onnx.Constant dense<-1> : tensor<1xi64> : tensor<1xi64>
-  %m2 = onnx.Constant dense<-2> : tensor<1xi64> : tensor<1xi64>
-  %min = onnx.Constant dense<-9223372036854775808> : tensor<1xi64> : tensor<1xi64>
-  %pads = onnx.Constant dense<[0, -1, 2, 0, 0, 1]> : tensor<6xi64> : tensor<6xi64>
+  %sizes = onnx.Constant dense<[3, 1]> : tensor<2xi64>
+  %repeats = onnx.Constant dense<[2, 1, 3]> : tensor<3xi64>
+  %big = onnx.Constant dense<[5, 1, 3, 1]> : tensor<4xi64>
+  %m1 = onnx.Constant dense<-1> : tensor<1xi64>
+  %m2 = onnx.Constant dense<-2> : tensor<1xi64>
+  %min = onnx.Constant dense<-9223372036854775808> : tensor<1xi64>
+  %pads = onnx.Constant dense<[0, -1, 2, 0, 0, 1]> : tensor<6xi64>
   // CHECK: onnx.Transpose {{.*}} -> tensor<4x2x3xf32>
   %0 = onnx.Transpose %x {perm = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<*xf32>
   // CHECK: onnx.Transpose {{.*}} -> tensor<4x3x2xf32>

@@ -1,7 +1,7 @@
 // RUN: onnx-aot-opt %s -split-input-file -verify-diagnostics -onnx-infer-shapes
 
 func.func @axis_of_a_reduction(%x: tensor<4x4xf32>) {
-  %axes = onnx.Constant dense<2> : tensor<1xi64> : tensor<1xi64>
+  %axes = onnx.Constant dense<2> : tensor<1xi64>
   // expected-error @below {{axis 2 is out of range for 'tensor<4x4xf32>'}}
   %0 = onnx.ReduceSum %x, %axes : (tensor<4x4xf32>, tensor<1xi64>) -> tensor<*xf32>
   return
@@ -14,7 +14,7 @@ func.func @axis_of_a_position(%x: tensor<4x4xf32>) {
 }
 // -----
 func.func @axis_of_a_scan(%x: tensor<4x4xf32>) {
-  %axis = onnx.Constant dense<2> : tensor<i64> : tensor<i64>
+  %axis = onnx.Constant dense<2> : tensor<i64>
   // expected-error @below {{axis 2 is out of range for 'tensor<4x4xf32>'}}
   %0 = onnx.CumSum %x, %axis : (tensor<4x4xf32>, tensor<i64>) -> tensor<*xf32>
   return
