@@ -174,7 +174,8 @@ BroadcastOperand broadcastOperand(OpBuilder &builder, Location loc,
 
 LogicalResult lowerPointwise(ConversionPatternRewriter &rewriter,
                              const LoweringContext &lowering, Operation *op,
-                             ValueRange convertedOperands, ScalarBody body) {
+                             ValueRange operands, ValueRange convertedOperands,
+                             ScalarBody body) {
   Location loc = op->getLoc();
   Value original = op->getResult(0);
   auto resultType =
@@ -191,7 +192,7 @@ LogicalResult lowerPointwise(ConversionPatternRewriter &rewriter,
   SmallVector<AffineMap> maps;
   SmallVector<bool> isBool;
   for (auto [before, converted] :
-       llvm::zip_equal(op->getOperands(), convertedOperands)) {
+       llvm::zip_equal(operands, convertedOperands)) {
     std::optional<onnx::Shape> shape = onnx::getShape(before);
     if (!shape)
       return op->emitOpError("operand of unknown rank");

@@ -88,12 +88,21 @@ BroadcastOperand broadcastOperand(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// Lowers a pointwise op with broadcasting to one linalg.generic. `body` sees
 /// bool inputs as i1 and gives i1 for a bool result; unsigned integers are
-/// signless with the signedness left to the body.
+/// signless with the signedness left to the body. `operands` are those of the op
+/// that the body reads, all of them unless given, before and after conversion.
 llvm::LogicalResult lowerPointwise(mlir::ConversionPatternRewriter &rewriter,
                                    const LoweringContext &lowering,
                                    mlir::Operation *op,
+                                   mlir::ValueRange operands,
                                    mlir::ValueRange convertedOperands,
                                    ScalarBody body);
+inline llvm::LogicalResult
+lowerPointwise(mlir::ConversionPatternRewriter &rewriter,
+               const LoweringContext &lowering, mlir::Operation *op,
+               mlir::ValueRange convertedOperands, ScalarBody body) {
+  return lowerPointwise(rewriter, lowering, op, op->getOperands(),
+                        convertedOperands, body);
+}
 
 /// Scalar constant of an integer, index or float type.
 mlir::Value createScalarConstant(mlir::OpBuilder &builder, mlir::Location loc,

@@ -84,7 +84,7 @@ def Onnx_BitShiftOp : Onnx_ZipOp<"BitShift", Onnx_UnsignedIntTensor, "c = a << b
 def Onnx_SqrtOp : Onnx_MapOp<"Sqrt", Onnx_FloatTensor, "y = sqrt x, NaN below zero">;
 def Onnx_ExpOp : Onnx_MapOp<"Exp", Onnx_FloatTensor, "y = e ^ x">;
 def Onnx_LogOp : Onnx_MapOp<"Log", Onnx_FloatTensor, "natural logarithm, NaN below zero">;
-def Onnx_ErfOp : Onnx_MapOp<"Erf", Onnx_NumberTensor, "the Gauss error function">;
+def Onnx_ErfOp : Onnx_MapOp<"Erf", Onnx_FloatTensor, "the Gauss error function">;
 def Onnx_SinOp : Onnx_MapOp<"Sin", Onnx_FloatTensor, "y = sin x">;
 def Onnx_CosOp : Onnx_MapOp<"Cos", Onnx_FloatTensor, "y = cos x">;
 def Onnx_TanOp : Onnx_MapOp<"Tan", Onnx_FloatTensor, "y = tan x">;
