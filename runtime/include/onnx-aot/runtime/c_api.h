@@ -37,11 +37,8 @@
 
 #include "onnx-aot/abi/Abi.h"
 
-#if defined(ONNX_AOT_RUNTIME_STATIC)
-#define ONNX_AOT_API
-#else
+/** What the shared library exports. */
 #define ONNX_AOT_API __attribute__((visibility("default")))
-#endif
 
 #ifdef __cplusplus
 extern "C" {
