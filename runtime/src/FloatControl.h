@@ -14,6 +14,7 @@
 
 namespace onnx_aot::runtime {
 
+/// The rounding and flush-to-zero setting of a thread.
 struct FloatControl {
   uint64_t bits = 0;
 

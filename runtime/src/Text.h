@@ -10,6 +10,7 @@
 
 namespace onnx_aot::runtime {
 
+/// One part of a message, for `concat`.
 inline void append(std::string &out, const std::string &text) { out += text; }
 inline void append(std::string &out, const char *text) { out += text; }
 template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>

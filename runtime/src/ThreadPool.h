@@ -22,6 +22,7 @@
 
 namespace onnx_aot::runtime {
 
+/// Worker threads that any number of callers borrow; see above.
 class ThreadPool {
 public:
   /// The pool of the process; it and its threads end with the last holder.

@@ -85,7 +85,7 @@ typedef struct OnnxAotRuntime {
 /** What `plan` and `run` return. */
 typedef enum OnnxAotRunStatus {
   ONNX_AOT_RUN_OK = 0,
-  ONNX_AOT_RUN_FAILED = 1,       /**< a value is outside the operator's domain */
+  ONNX_AOT_RUN_FAILED = 1, /**< a value is outside the operator's domain */
   ONNX_AOT_RUN_NO_ALLOCATOR = 2, /**< allocate missing or out of memory */
   ONNX_AOT_RUN_BAD_SHAPE = 3     /**< symbol values the model cannot take */
 } OnnxAotRunStatus;
