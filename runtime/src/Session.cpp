@@ -22,7 +22,8 @@ public:
     return callerArena ? callerBytes : held.load();
   }
   std::shared_ptr<ThreadPool> pool; ///< null with one thread
-  std::atomic<bool> running{false};
+  /// 1 while a run is in progress. A word: not every target swaps bytes.
+  std::atomic<int> running{0};
 
 private:
   /// Memory for an output that the caller left to the session. Two blocks, so
@@ -262,12 +263,12 @@ Expected<Session> Session::create(const Module &module,
 
 Status Session::run(const OnnxAotTensor *inputs, size_t numInputs,
                     OnnxAotTensor *outputs, size_t numOutputs) {
-  if (state->running.exchange(true))
+  if (state->running.exchange(1))
     return invalidArgument("the session is running in another thread: use one "
                            "session for each concurrent run");
   struct Done {
-    std::atomic<bool> &running;
-    ~Done() { running = false; }
+    std::atomic<int> &running;
+    ~Done() { running = 0; }
   } done{state->running};
   return state->run(theModule, theThreads, inputs, numInputs, outputs,
                     numOutputs);
