@@ -84,6 +84,12 @@ int32_t hugePlan(const int64_t *, int64_t *dims, uint64_t *arena) {
   return ONNX_AOT_RUN_OK;
 }
 
+int32_t greedyPlan(const int64_t *symbols, int64_t *dims, uint64_t *arena) {
+  dims[0] = symbols[0];
+  *arena = UINT64_MAX - 8;
+  return ONNX_AOT_RUN_OK;
+}
+
 int32_t forgetfulRun(const OnnxAotRuntime *, const void *, const int64_t *,
                      const void *const *, void *const *, void *) {
   return ONNX_AOT_RUN_OK;
@@ -106,6 +112,9 @@ TEST(Descriptor, DistrustsWhatTheModuleAnswers) {
       {[](Changed &c) { c.module.plan = hugePlan; },
        ONNX_AOT_INVALID_ARGUMENT,
        {"output 'y'", "does not fit memory"}},
+      {[](Changed &c) { c.module.plan = greedyPlan; },
+       ONNX_AOT_OUT_OF_MEMORY,
+       {"arena of 18446744073709551607 bytes"}},
       {[](Changed &c) { c.module.run = forgetfulRun; },
        ONNX_AOT_INVALID_MODULE,
        {"did not make output 'nonzero'"}},
