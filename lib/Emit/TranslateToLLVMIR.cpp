@@ -1,6 +1,7 @@
 //===- TranslateToLLVMIR.cpp - LLVM dialect to a checked LLVM module ------===//
 
 #include "Stages.h"
+#include "onnx-aot/Support/EntryAttributes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -81,7 +82,7 @@ static void normalizeDefinitions(llvm::Module &module, StringRef prefix) {
 /// Hands the marks that Codegen left on functions through the translation.
 static void keepMarks(ModuleOp source, llvm::Module &module) {
   for (auto function : source.getOps<LLVM::LLVMFuncOp>())
-    if (function->hasAttr(scalarLoopsAttrName))
+    if (function->hasAttr(kScalarLoopsAttr))
       if (llvm::Function *target = module.getFunction(function.getName()))
         target->addFnAttr(scalarLoopsFnAttr);
 }

@@ -12,6 +12,8 @@
 #include "onnx-aot/Support/ModuleInfo.h"
 #include "onnx-aot/Support/WeightImage.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 namespace onnx_aot {
 
 /// What is written.
@@ -48,13 +50,9 @@ struct ArtifactReport {
   double optimizeSeconds = 0, objectSeconds = 0, linkSeconds = 0;
 };
 
-/// Name of the unit attribute by which Codegen marks LLVM dialect functions
-/// that still hold scalar loops: they go through LLVM's whole optimizer, all
-/// others through a short clean-up, which is all that vectorised code needs.
-constexpr llvm::StringLiteral scalarLoopsAttrName = "onnx_aot.scalar_loops";
-
-/// Writes the artifact. Either every file is written or none is changed. The
-/// same input gives the same bytes.
+/// Writes the artifact. Functions that Codegen marks with kScalarLoopsAttr go
+/// through LLVM's whole optimizer, all others through a short clean-up. Either
+/// every file is written or none is changed. The same input gives the same bytes.
 llvm::Expected<ArtifactReport> emitArtifact(mlir::ModuleOp module,
                                             const ModuleInfo &info,
                                             const WeightImage &weights,

@@ -9,7 +9,11 @@
 
 #include "onnx-aot/abi/Abi.h"
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Types.h"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace onnx_aot {
 
@@ -31,14 +35,6 @@ struct ModuleInfo {
   uint64_t arenaBytes = 0;
   /// Symbols of the two entry functions in the LLVM dialect module.
   std::string runFunction = "run", planFunction = "plan";
-
-  /// The same as an attribute, so that `--emit=llvm` prints it and a run from
-  /// that phase finds it again.
-  mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
-  /// Reads the attribute `name` of `module`; says what is wrong with it.
-  static mlir::FailureOr<ModuleInfo> fromAttribute(mlir::ModuleOp module);
-  /// Name of the module attribute.
-  static llvm::StringRef getAttributeName() { return "onnx_aot.module"; }
 };
 
 /// The ABI's code of an element type, or none if the ABI has none.

@@ -1,0 +1,208 @@
+//===- Compilation.cpp - one model on its way through the phases ----------===//
+
+#include "Compilation.h"
+
+#include "onnx-aot/Conversion/Passes.h"
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Transforms/Passes.h"
+#include "onnx-aot/Transforms/Pipeline.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+//===--- The phases -------------------------------------------------------===//
+
+LogicalResult Compilation::run() {
+  if (failed(describeTarget()))
+    return failure();
+  std::pair<Phase, LogicalResult (Compilation::*)()> steps[] = {
+      {Phase::Import, &Compilation::import},
+      {Phase::Optimize, &Compilation::optimize},
+      {Phase::Linalg, &Compilation::lowerToLinalg},
+      {Phase::Codegen, &Compilation::generateCode},
+      {Phase::Object, &Compilation::emit},
+  };
+  for (auto [phase, step] : steps) {
+    progress.begin(phase);
+    if (failed((this->*step)()))
+      return failure();
+    if (phase != Phase::Object && failed(finish(phase)))
+      return failure();
+    // Everything that can refuse a model has had its say by then.
+    if (invocation.checkOnly && phase == Phase::Linalg)
+      return success();
+    if (invocation.printPhase == phase)
+      return success();
+  }
+  return success();
+}
+
+LogicalResult Compilation::describeTarget() {
+  auto machine = createTargetMachine(invocation.target);
+  if (!machine) {
+    problems.add(machine.takeError());
+    return failure();
+  }
+  target = getTargetInfo(**machine, invocation.target);
+  return success();
+}
+
+static bool isMlirFile(StringRef path) {
+  StringRef extension = llvm::sys::path::extension(path);
+  return extension == ".mlir" || extension == ".mlirbc";
+}
+
+LogicalResult Compilation::import() {
+  if (!isMlirFile(invocation.input)) {
+    problems.add("'" + invocation.input + "' is not an MLIR file");
+    return failure();
+  }
+  module = parseSourceFile<ModuleOp>(invocation.input, &context);
+  return success(bool(module));
+}
+
+/// MLIR input may begin at any phase: it is past Linalg when nothing of the
+/// onnx dialect is left.
+static bool hasOnnxOps(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return isa_and_nonnull<onnx::OnnxDialect>(op->getDialect())
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Likewise past Codegen when there are functions of the LLVM dialect.
+static bool hasLLVMFunctions(ModuleOp module) {
+  return !module.getOps<LLVM::LLVMFuncOp>().empty();
+}
+
+LogicalResult Compilation::optimize() {
+  return runPasses([&](PassManager &manager) {
+    if (!invocation.dims.empty()) {
+      SpecializeDimsOptions options;
+      for (const auto &[name, size] : invocation.dims)
+        options.dims.push_back(name + "=" + std::to_string(size));
+      manager.addPass(createSpecializeDims(options));
+    }
+    if (hasOnnxOps(*module))
+      buildOptimizePipeline(manager, invocation.optLevel);
+  });
+}
+
+LogicalResult Compilation::lowerToLinalg() {
+  if (!hasOnnxOps(*module))
+    return success();
+  return runPasses([&](PassManager &manager) {
+    manager.addPass(createConvertOnnxToLinalg());
+  });
+}
+
+LogicalResult Compilation::generateCode() {
+  if (!hasLLVMFunctions(*module)) {
+    CodegenOptions options;
+    options.target = target;
+    options.optLevel = invocation.optLevel;
+    if (failed(runPasses([&](PassManager &manager) {
+          buildCpuPipeline(manager, options);
+        })))
+      return failure();
+  }
+  FailureOr<CodegenResult> codegenResult = getCodegenResult(*module);
+  if (failed(codegenResult))
+    return failure();
+  result = std::move(*codegenResult);
+  for (auto function : module->getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal())
+      kernels.push_back(function.getName().str());
+  return success();
+}
+
+LogicalResult Compilation::emit() {
+  if (failed(finish(Phase::LLVM)))
+    return failure();
+  if (invocation.printPhase == Phase::LLVM)
+    return success();
+  auto written = emitArtifact(*module, result.info, result.weights,
+                              invocation.target, getArtifactOptions());
+  if (!written) {
+    problems.add(written.takeError());
+    return failure();
+  }
+  artifact = std::move(*written);
+  return success();
+}
+
+//===--- Helpers ----------------------------------------------------------===//
+
+ArtifactOptions Compilation::getArtifactOptions() const {
+  ArtifactOptions options;
+  options.kind =
+      getArtifactKind(invocation.output).value_or(ArtifactKind::Object);
+  if (invocation.printPhase == Phase::Object)
+    options.kind = ArtifactKind::Object;
+  options.path = invocation.output;
+  options.prefix = invocation.prefix.empty()
+                       ? makeIdentifier(llvm::sys::path::stem(options.path))
+                       : invocation.prefix;
+  options.externalWeights = invocation.externalWeights;
+  options.optLevel = invocation.optLevel;
+  return options;
+}
+
+LogicalResult
+Compilation::runPasses(function_ref<void(PassManager &)> build) {
+  PassManager manager(&context, ModuleOp::getOperationName());
+  if (failed(applyPassManagerCLOptions(manager)))
+    return failure();
+  applyDefaultTimingPassManagerCLOptions(manager);
+  build(manager);
+  return manager.run(*module);
+}
+
+LogicalResult Compilation::writeText(
+    StringRef path, function_ref<llvm::Error(llvm::raw_ostream &)> print) {
+  llvm::Error error = llvm::writeToOutput(path, print);
+  if (!error)
+    return success();
+  problems.add(llvm::createFileError(path, std::move(error)));
+  return failure();
+}
+
+LogicalResult Compilation::finish(Phase phase) {
+  auto printTo = [&](StringRef path, bool isDump) {
+    return writeText(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+      if (phase == Phase::LLVM)
+        return printLLVMIR(*module, result.info, result.weights,
+                           invocation.target, getArtifactOptions(), os);
+      OpPrintingFlags flags;
+      if (isDump) // to be read by people
+        flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
+      module->print(os, flags);
+      return llvm::Error::success();
+    });
+  };
+  if (!invocation.dumpDirectory.empty()) {
+    llvm::SmallString<128> path(invocation.dumpDirectory);
+    if (std::error_code error = llvm::sys::fs::create_directories(path)) {
+      problems.add(llvm::createFileError(path, error));
+      return failure();
+    }
+    llvm::sys::path::append(path, Twine(unsigned(phase)) + "-" +
+                                      getPhaseName(phase) +
+                                      (phase == Phase::LLVM ? ".ll" : ".mlir"));
+    if (failed(printTo(path, /*isDump=*/true)))
+      return failure();
+  }
+  if (invocation.printPhase == phase)
+    return printTo(invocation.output, /*isDump=*/false);
+  return success();
+}

@@ -1,0 +1,65 @@
+//===- Compilation.h - one model on its way through the phases ---*- C++ -*-===//
+#ifndef ONNX_AOT_LIB_DRIVER_COMPILATION_H
+#define ONNX_AOT_LIB_DRIVER_COMPILATION_H
+
+#include "Problems.h"
+#include "Progress.h"
+
+#include "onnx-aot/Codegen/Pipeline.h"
+#include "onnx-aot/Driver/CompilerInvocation.h"
+#include "onnx-aot/Emit/Artifact.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+namespace onnx_aot {
+
+/// Runs the phases that an invocation needs.
+class Compilation {
+public:
+  Compilation(const CompilerInvocation &invocation, mlir::MLIRContext &context,
+              ProblemCollector &problems, Progress &progress)
+      : invocation(invocation), context(context), problems(problems),
+        progress(progress) {}
+
+  mlir::LogicalResult run();
+
+  /// What is known once all phases have run.
+  const TargetInfo &getTarget() const { return target; }
+  const CodegenResult &getResult() const { return result; }
+  const ArtifactReport &getArtifact() const { return artifact; }
+  /// Names of the functions with code, in the module's order.
+  llvm::ArrayRef<std::string> getKernels() const { return kernels; }
+
+private:
+  mlir::LogicalResult describeTarget();
+  mlir::LogicalResult import();
+  mlir::LogicalResult optimize();
+  mlir::LogicalResult lowerToLinalg();
+  mlir::LogicalResult generateCode();
+  mlir::LogicalResult emit();
+
+  /// Runs the passes that `build` adds.
+  mlir::LogicalResult
+  runPasses(llvm::function_ref<void(mlir::PassManager &)> build);
+  /// Dumps and prints the result of a phase as far as asked for.
+  mlir::LogicalResult finish(Phase phase);
+  /// Writes what `print` prints to a file.
+  mlir::LogicalResult
+  writeText(llvm::StringRef path,
+            llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print);
+  ArtifactOptions getArtifactOptions() const;
+
+  const CompilerInvocation &invocation;
+  mlir::MLIRContext &context;
+  ProblemCollector &problems;
+  Progress &progress;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  TargetInfo target;
+  CodegenResult result;
+  ArtifactReport artifact;
+  std::vector<std::string> kernels;
+};
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_LIB_DRIVER_COMPILATION_H

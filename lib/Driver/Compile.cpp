@@ -1,0 +1,81 @@
+//===- Compile.cpp - the compiler as one function -------------------------===//
+
+#include "onnx-aot/Driver/Compile.h"
+#include "Compilation.h"
+#include "Report.h"
+
+#include "onnx-aot/Emit/Artifact.h"
+#include "onnx-aot/InitAll.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+/// Finds what is wrong with the flags before any work is done.
+static void checkInvocation(const CompilerInvocation &invocation,
+                            ProblemCollector &problems) {
+  if (!llvm::sys::fs::exists(invocation.input))
+    problems.add("there is no file '" + invocation.input + "'");
+  if (invocation.checkOnly)
+    return;
+  StringRef output = invocation.output;
+  bool isText = invocation.printPhase && *invocation.printPhase != Phase::Object;
+  if (output.empty())
+    problems.add("give the file to write with -o");
+  else if (output == "-" && !isText)
+    problems.add("objects are not written to standard output; give -o FILE");
+  else if (!invocation.printPhase && !getArtifactKind(output))
+    problems.add("the suffix of '" + output +
+                 "' does not say what to write (supported: .so, .o, .a)");
+  StringRef folder = llvm::sys::path::parent_path(output);
+  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
+    problems.add("there is no folder '" + folder + "' to write to");
+  if (llvm::sys::fs::is_directory(output))
+    problems.add("'" + output + "' is a folder");
+  const std::string &prefix = invocation.prefix;
+  if (!prefix.empty() && prefix != makeIdentifier(prefix))
+    problems.add("prefix '" + prefix +
+                 "' is not a C identifier that begins with a letter");
+}
+
+/// Prints what was found; on success only warnings.
+static void printProblems(const CompilerInvocation &invocation,
+                          const ProblemCollector &problems) {
+  unsigned numErrors = problems.getNumErrors();
+  if (invocation.json) {
+    llvm::json::Object object{{"model", llvm::json::fixUTF8(invocation.input)},
+                              {"ok", numErrors == 0},
+                              {"problems", problems.toJSON()}};
+    llvm::outs() << llvm::formatv("{0:2}\n",
+                                  llvm::json::Value(std::move(object)));
+    return;
+  }
+  problems.print(llvm::errs());
+  if (numErrors > 1)
+    llvm::errs() << numErrors << " errors\n";
+  if (invocation.checkOnly && numErrors == 0)
+    llvm::outs() << invocation.input << ": can be compiled\n";
+}
+
+LogicalResult onnx_aot::compile(const CompilerInvocation &invocation) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  ProblemCollector problems(&context);
+  checkInvocation(invocation, problems);
+  if (problems.getNumErrors() == 0) {
+    Progress progress(invocation.input);
+    Compilation compilation(invocation, context, problems, progress);
+    LogicalResult result = compilation.run();
+    progress.end();
+    if (failed(result) && problems.getNumErrors() == 0)
+      problems.add("the compilation failed and no reason was given: this is a "
+                   "bug in onnx-aot");
+    if (succeeded(result) && !invocation.reportFile.empty())
+      writeReport(invocation, compilation, progress, problems);
+  }
+  printProblems(invocation, problems);
+  return failure(problems.getNumErrors() != 0);
+}

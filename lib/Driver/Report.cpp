@@ -1,0 +1,76 @@
+//===- Report.cpp - what was done, for machines ---------------------------===//
+
+#include "Report.h"
+
+#include <sys/resource.h>
+
+using namespace onnx_aot;
+using llvm::json::fixUTF8;
+
+static llvm::json::Array listValues(llvm::ArrayRef<ValueInfo> values) {
+  llvm::json::Array array;
+  for (const ValueInfo &value : values)
+    array.push_back(
+        llvm::json::Object{{"name", fixUTF8(value.name)},
+                           {"type", getTypeName(value.type)},
+                           {"dims", llvm::json::Array(value.dims)}});
+  return array;
+}
+
+static llvm::json::Array listNames(llvm::ArrayRef<std::string> names) {
+  llvm::json::Array array;
+  for (const std::string &name : names)
+    array.push_back(fixUTF8(name));
+  return array;
+}
+
+/// Highest resident size of this process so far.
+static int64_t getPeakBytes() {
+  struct rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0)
+    return 0;
+  return int64_t(usage.ru_maxrss) * 1024;
+}
+
+void onnx_aot::writeReport(const CompilerInvocation &invocation,
+                           const Compilation &compilation,
+                           const Progress &progress,
+                           ProblemCollector &problems) {
+  llvm::json::Array phases;
+  for (unsigned i = 0; i < numPhases; ++i)
+    phases.push_back(llvm::json::Object{{"name", getPhaseName(Phase(i))},
+                                        {"seconds", progress.getSeconds(Phase(i))}});
+  const ModuleInfo &info = compilation.getResult().info;
+  const ArtifactReport &artifact = compilation.getArtifact();
+  llvm::json::Object report{
+      {"input", fixUTF8(invocation.input)},
+      {"output", fixUTF8(invocation.output)},
+      {"name", fixUTF8(info.name)},
+      {"target", compilation.getTarget().triple},
+      {"cpu", compilation.getTarget().cpu},
+      {"opt_level", invocation.optLevel},
+      {"phases", std::move(phases)},
+      {"llvm_seconds",
+       llvm::json::Object{{"optimize", artifact.optimizeSeconds},
+                          {"codegen", artifact.objectSeconds},
+                          {"link", artifact.linkSeconds}}},
+      {"peak_memory_bytes", getPeakBytes()},
+      {"code_bytes", artifact.codeBytes},
+      {"weight_bytes", compilation.getResult().weights.getSize()},
+      {"arena_bytes", info.symbols.empty()
+                          ? llvm::json::Value(info.arenaBytes)
+                          : llvm::json::Value(nullptr)},
+      {"symbols", listNames(info.symbols)},
+      {"inputs", listValues(info.inputs)},
+      {"outputs", listValues(info.outputs)},
+      {"kernels", listNames(compilation.getKernels())},
+      {"files", listNames(artifact.files)},
+  };
+  llvm::Error error = llvm::writeToOutput(
+      invocation.reportFile, [&](llvm::raw_ostream &os) {
+        os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+        return llvm::Error::success();
+      });
+  if (error)
+    problems.add(llvm::createFileError(invocation.reportFile, std::move(error)));
+}

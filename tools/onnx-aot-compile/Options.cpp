@@ -1,0 +1,127 @@
+//===- Options.cpp - the command line of onnx-aot-compile -----------------===//
+
+#include "Options.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace onnx_aot;
+namespace cl = llvm::cl;
+
+namespace {
+enum class Weights { Embed, External };
+
+/// All flags; made before and read after the command line is parsed.
+struct Flags {
+  cl::OptionCategory category{"onnx-aot-compile"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("MODEL.onnx"),
+                             cl::Required, cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("FILE"), cl::cat(category),
+      cl::desc("File to write: .so for the runtime; .o or .a, with a C header, "
+               "to link into a program")};
+  cl::opt<char> optLevel{
+      "O", cl::Prefix, cl::init('2'), cl::value_desc("0-3"), cl::cat(category),
+      cl::desc("Optimization level: 0 none, 1 quick, 2 default, 3 everything")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("TRIPLE"), cl::cat(category),
+      cl::desc("Compile for x86_64, aarch64 or riscv64 Linux, such as "
+               "aarch64-linux-gnu (default: this machine)")};
+  cl::opt<std::string> cpu{
+      "cpu", cl::value_desc("NAME"), cl::cat(category),
+      cl::desc("Processor as LLVM names it (default: native for this machine, "
+               "generic for others)")};
+  cl::opt<std::string> features{
+      "features", cl::value_desc("+a,-b"), cl::cat(category),
+      cl::desc("Instruction set features to add or remove")};
+  cl::opt<Weights> weights{
+      "weights", cl::init(Weights::Embed), cl::cat(category),
+      cl::desc("Where the weights go:"),
+      cl::values(clEnumValN(Weights::Embed, "embed", "into the output"),
+                 clEnumValN(Weights::External, "external",
+                            "into OUTPUT.weights beside it"))};
+  cl::opt<std::string> prefix{
+      "prefix", cl::value_desc("NAME"), cl::cat(category),
+      cl::desc("First part of the symbols of a .o or .a (default: the output's "
+               "name)")};
+  cl::list<std::string> dims{
+      "dim", cl::value_desc("NAME=N"), cl::cat(category),
+      cl::desc("Fix a symbolic dimension; may be given several times")};
+  cl::opt<Phase> emit{
+      "emit", cl::init(Phase::Object), cl::cat(category),
+      cl::desc("Stop at a phase and write its result (default: to standard "
+               "output):"),
+      cl::values(
+          clEnumValN(Phase::Import, "import", "the model as it was read"),
+          clEnumValN(Phase::Optimize, "onnx", "the optimized graph"),
+          clEnumValN(Phase::Linalg, "linalg", "linalg on tensors"),
+          clEnumValN(Phase::Codegen, "llvm-dialect", "MLIR's LLVM dialect"),
+          clEnumValN(Phase::LLVM, "llvm", "LLVM IR"),
+          clEnumValN(Phase::Object, "obj", "an object file"))};
+  cl::opt<std::string> dumpPhases{
+      "dump-phases", cl::value_desc("DIR"), cl::cat(category),
+      cl::desc("Write the result of every phase into a folder")};
+  cl::opt<std::string> report{
+      "report", cl::value_desc("FILE.json"), cl::cat(category),
+      cl::desc("Write times, sizes and kernels to a file")};
+  cl::opt<bool> check{
+      "check", cl::cat(category),
+      cl::desc("Only list everything that keeps the model from being compiled")};
+  cl::opt<bool> json{"json", cl::cat(category),
+                     cl::desc("Print problems as JSON on standard output")};
+};
+} // namespace
+
+/// Ends the program because of a flag's value.
+[[noreturn]] static void fail(const llvm::Twine &message) {
+  llvm::errs() << "error: " << message << "\n";
+  std::exit(1);
+}
+
+/// "NAME=N"; the name may itself hold '='.
+static std::pair<std::string, int64_t> parseDim(llvm::StringRef text) {
+  auto [name, size] = text.rsplit('=');
+  int64_t value = 0;
+  if (name.empty() || size.getAsInteger(10, value) || value < 0)
+    fail("--dim=" + text + " is not of the form NAME=N with N >= 0");
+  return {name.str(), value};
+}
+
+CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  // LLVM keeps pointers to flags for as long as the program runs.
+  static Flags flags;
+  cl::HideUnrelatedOptions(flags.category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "onnx-aot-compile - compile an ONNX model ahead of time\n");
+
+  CompilerInvocation invocation;
+  if (flags.optLevel < '0' || flags.optLevel > '3')
+    fail(llvm::Twine("-O") + llvm::Twine(char(flags.optLevel)) +
+         " is not an optimization level (supported: -O0, -O1, -O2, -O3)");
+  invocation.optLevel = flags.optLevel - '0';
+  invocation.input = flags.input;
+  invocation.output = flags.output;
+  if (flags.emit.getNumOccurrences() != 0) {
+    invocation.printPhase = flags.emit;
+    if (flags.output.empty() && flags.emit != Phase::Object)
+      invocation.output = "-";
+  }
+  invocation.target = {flags.target, flags.cpu, flags.features};
+  invocation.prefix = flags.prefix;
+  invocation.externalWeights = flags.weights == Weights::External;
+  for (const std::string &dim : flags.dims)
+    invocation.dims.push_back(parseDim(dim));
+  invocation.dumpDirectory = flags.dumpPhases;
+  invocation.reportFile = flags.report;
+  invocation.checkOnly = flags.check;
+  invocation.json = flags.json;
+  return invocation;
+}
