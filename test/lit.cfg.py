@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import lit.formats
 
@@ -12,3 +13,8 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]]
 )
 config.substitutions.append(("%python", config.python))
+
+# Objects for other processors run where a C library and an emulator are there.
+for arch in ["aarch64", "riscv64"]:
+    if shutil.which(f"{arch}-linux-gnu-gcc") and shutil.which(f"qemu-{arch}"):
+        config.available_features.add(f"{arch}-emulator")

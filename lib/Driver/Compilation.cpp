@@ -111,9 +111,8 @@ LogicalResult Compilation::generateCode() {
     CodegenOptions options;
     options.target = target;
     options.optLevel = invocation.optLevel;
-    if (failed(runPasses([&](PassManager &manager) {
-          buildCpuPipeline(manager, options);
-        })))
+    if (failed(runPasses(
+            [&](PassManager &manager) { buildCpuPipeline(manager, options); })))
       return failure();
   }
   FailureOr<CodegenResult> codegenResult = getCodegenResult(*module);
@@ -158,8 +157,7 @@ ArtifactOptions Compilation::getArtifactOptions() const {
   return options;
 }
 
-LogicalResult
-Compilation::runPasses(function_ref<void(PassManager &)> build) {
+LogicalResult Compilation::runPasses(function_ref<void(PassManager &)> build) {
   PassManager manager(&context, ModuleOp::getOperationName());
   if (failed(applyPassManagerCLOptions(manager)))
     return failure();
@@ -168,8 +166,9 @@ Compilation::runPasses(function_ref<void(PassManager &)> build) {
   return manager.run(*module);
 }
 
-LogicalResult Compilation::writeText(
-    StringRef path, function_ref<llvm::Error(llvm::raw_ostream &)> print) {
+LogicalResult
+Compilation::writeText(StringRef path,
+                       function_ref<llvm::Error(llvm::raw_ostream &)> print) {
   llvm::Error error = llvm::writeToOutput(path, print);
   if (!error)
     return success();

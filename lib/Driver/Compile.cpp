@@ -21,7 +21,8 @@ static void checkInvocation(const CompilerInvocation &invocation,
   if (invocation.checkOnly)
     return;
   StringRef output = invocation.output;
-  bool isText = invocation.printPhase && *invocation.printPhase != Phase::Object;
+  bool isText =
+      invocation.printPhase && *invocation.printPhase != Phase::Object;
   if (output.empty())
     problems.add("give the file to write with -o");
   else if (output == "-" && !isText)
@@ -63,6 +64,7 @@ LogicalResult onnx_aot::compile(const CompilerInvocation &invocation) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // the node's name says it
   ProblemCollector problems(&context);
   checkInvocation(invocation, problems);
   if (problems.getNumErrors() == 0) {

@@ -20,9 +20,8 @@ static void readLocation(Location location, Problem &problem) {
     problem.place = file.getFilename().str();
     // In a model the line is the node's index, which its name says better.
     if (file.getColumn() != 0)
-      problem.place += (":" + Twine(file.getLine()) + ":" +
-                        Twine(file.getColumn()))
-                           .str();
+      problem.place +=
+          (":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
     return WalkResult::advance();
   });
 }
@@ -50,10 +49,9 @@ void ProblemCollector::add(const Twine &message) {
 }
 
 void ProblemCollector::add(llvm::Error error) {
-  llvm::handleAllErrors(std::move(error),
-                        [&](const llvm::ErrorInfoBase &info) {
-                          add(info.message());
-                        });
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    add(info.message());
+  });
 }
 
 unsigned ProblemCollector::getNumErrors() const {
@@ -104,8 +102,8 @@ llvm::json::Array ProblemCollector::toJSON() const {
     for (const std::string &note : problem.notes)
       notes.push_back(llvm::json::fixUTF8(note));
     array.push_back(llvm::json::Object{
-        {"severity", problem.severity == DiagnosticSeverity::Error ? "error"
-                                                                   : "warning"},
+        {"severity",
+         problem.severity == DiagnosticSeverity::Error ? "error" : "warning"},
         {"node", llvm::json::fixUTF8(problem.node)},
         {"place", llvm::json::fixUTF8(problem.place)},
         {"message", llvm::json::fixUTF8(problem.message)},

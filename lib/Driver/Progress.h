@@ -1,4 +1,5 @@
-//===- Progress.h - tell a waiting user what is going on ---------*- C++ -*-===//
+//===- Progress.h - tell a waiting user what is going on ---------*- C++
+//-*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_PROGRESS_H
 #define ONNX_AOT_LIB_DRIVER_PROGRESS_H
 

@@ -38,8 +38,9 @@ void onnx_aot::writeReport(const CompilerInvocation &invocation,
                            ProblemCollector &problems) {
   llvm::json::Array phases;
   for (unsigned i = 0; i < numPhases; ++i)
-    phases.push_back(llvm::json::Object{{"name", getPhaseName(Phase(i))},
-                                        {"seconds", progress.getSeconds(Phase(i))}});
+    phases.push_back(
+        llvm::json::Object{{"name", getPhaseName(Phase(i))},
+                           {"seconds", progress.getSeconds(Phase(i))}});
   const ModuleInfo &info = compilation.getResult().info;
   const ArtifactReport &artifact = compilation.getArtifact();
   llvm::json::Object report{
@@ -57,20 +58,20 @@ void onnx_aot::writeReport(const CompilerInvocation &invocation,
       {"peak_memory_bytes", getPeakBytes()},
       {"code_bytes", artifact.codeBytes},
       {"weight_bytes", compilation.getResult().weights.getSize()},
-      {"arena_bytes", info.symbols.empty()
-                          ? llvm::json::Value(info.arenaBytes)
-                          : llvm::json::Value(nullptr)},
+      {"arena_bytes", info.symbols.empty() ? llvm::json::Value(info.arenaBytes)
+                                           : llvm::json::Value(nullptr)},
       {"symbols", listNames(info.symbols)},
       {"inputs", listValues(info.inputs)},
       {"outputs", listValues(info.outputs)},
       {"kernels", listNames(compilation.getKernels())},
       {"files", listNames(artifact.files)},
   };
-  llvm::Error error = llvm::writeToOutput(
-      invocation.reportFile, [&](llvm::raw_ostream &os) {
+  llvm::Error error =
+      llvm::writeToOutput(invocation.reportFile, [&](llvm::raw_ostream &os) {
         os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
         return llvm::Error::success();
       });
   if (error)
-    problems.add(llvm::createFileError(invocation.reportFile, std::move(error)));
+    problems.add(
+        llvm::createFileError(invocation.reportFile, std::move(error)));
 }

@@ -1,4 +1,5 @@
-//===- Report.h - what was done, for machines --------------------*- C++ -*-===//
+//===- Report.h - what was done, for machines --------------------*- C++
+//-*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_REPORT_H
 #define ONNX_AOT_LIB_DRIVER_REPORT_H
 

@@ -161,8 +161,8 @@ onnx_aot::emitArtifact(mlir::ModuleOp source, const ModuleInfo &info,
   std::vector<llvm::SmallVector<char, 0>> parts;
   {
     llvm::LLVMContext context;
-    auto module = translateToLLVMIR(source, context, info, weights, **machine,
-                                    options);
+    auto module =
+        translateToLLVMIR(source, context, info, weights, **machine, options);
     if (!module)
       return module.takeError();
     parts = splitModule(**module);
@@ -171,8 +171,8 @@ onnx_aot::emitArtifact(mlir::ModuleOp source, const ModuleInfo &info,
   auto objects = generateObjects(parts, target, options.optLevel, report);
   if (!objects)
     return objects.takeError();
-  if (llvm::Error error = checkUndefinedSymbols(
-          *objects, getWeightsSymbol(options.prefix)))
+  if (llvm::Error error =
+          checkUndefinedSymbols(*objects, getWeightsSymbol(options.prefix)))
     return error;
   report.codeBytes = getCodeBytes(*objects);
   report.weightBytes = weights.getSize();
@@ -189,9 +189,9 @@ onnx_aot::emitArtifact(mlir::ModuleOp source, const ModuleInfo &info,
   if (llvm::Error error = files.commit())
     return error;
   report.files = files.getPaths();
-  report.linkSeconds = std::chrono::duration<double>(
-                           std::chrono::steady_clock::now() - start)
-                           .count();
+  report.linkSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   return report;
 }
 

@@ -46,9 +46,9 @@ public:
       llvm::SmallVector<Constant *> dims;
       for (int64_t dim : info.dims)
         dims.push_back(i64(dim));
-      elements.push_back(llvm::ConstantStruct::getAnon(
-          {string(info.name), i32(info.type), i32(info.dims.size()),
-           array(dims)}));
+      elements.push_back(
+          llvm::ConstantStruct::getAnon({string(info.name), i32(info.type),
+                                         i32(info.dims.size()), array(dims)}));
     }
     return array(elements);
   }

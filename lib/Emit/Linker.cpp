@@ -30,13 +30,23 @@ llvm::Error onnx_aot::linkSharedObject(llvm::ArrayRef<std::string> objects,
                                        StringRef output, StringRef soname,
                                        StringRef exported) {
   // Everything but the descriptor is hidden already: see normalizeDefinitions.
-  std::vector<std::string> arguments{
-      "-shared",       "--build-id=sha1",         "--hash-style=gnu",
-      "-z",            "relro",                   "-z",
-      "now",           "-z",                      "noexecstack",
-      "-z",            "separate-code",
-      "-soname",       soname.str(),              "-u",
-      exported.str(),  "-o",                      output.str()};
+  std::vector<std::string> arguments{"-shared",
+                                     "--build-id=sha1",
+                                     "--hash-style=gnu",
+                                     "-z",
+                                     "relro",
+                                     "-z",
+                                     "now",
+                                     "-z",
+                                     "noexecstack",
+                                     "-z",
+                                     "separate-code",
+                                     "-soname",
+                                     soname.str(),
+                                     "-u",
+                                     exported.str(),
+                                     "-o",
+                                     output.str()};
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   return runLld(arguments);
 }

@@ -3,8 +3,8 @@
 // Code generation leaves vectorised kernels that need little more than a
 // clean-up: measured, the whole O2 and O3 pipelines give the same speed and
 // cost many times the compile time. Functions with scalar loops get LLVM's
-// whole optimizer, which vectorises and unrolls them. No pass may use fast-math:
-// only flags on instructions count.
+// whole optimizer, which vectorises and unrolls them. No pass may use
+// fast-math: only flags on instructions count.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,5 @@
-//===- OutputFiles.h - several files that appear together --------*- C++ -*-===//
+//===- OutputFiles.h - several files that appear together --------*- C++
+//-*-===//
 #ifndef ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
 #define ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
 

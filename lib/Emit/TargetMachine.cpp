@@ -118,8 +118,8 @@ static llvm::Error checkNames(const llvm::Target &target, const Triple &triple,
     auto matches = [&](const llvm::SubtargetFeatureKV &entry) {
       return name == entry.Key;
     };
-    if (!isSigned || llvm::none_of(subtarget->getAllProcessorFeatures(),
-                                   matches))
+    if (!isSigned ||
+        llvm::none_of(subtarget->getAllProcessorFeatures(), matches))
       return createStringError("unknown feature '" + feature.str() + "' for " +
                                triple.str() +
                                " (expected +name or -name, as for llc -mattr)");
@@ -144,7 +144,8 @@ onnx_aot::createTargetMachine(const TargetOptions &options) {
                              "not a " +
                              triple.str());
   std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     return createStringError(error);
   if (llvm::Error error = checkNames(*target, triple, options))
@@ -238,8 +239,8 @@ TargetInfo onnx_aot::getTargetInfo(llvm::TargetMachine &machine,
     auto *vector = llvm::FixedVectorType::get(f32, bits / 32);
     info.vectorRegisters =
         tti.getNumberOfRegisters(tti.getRegisterClassForType(true, vector));
-    info.hasMaskedMemory = tti.isLegalMaskedLoad(
-        vector, llvm::Align(4), /*AddressSpace=*/0);
+    info.hasMaskedMemory =
+        tti.isLegalMaskedLoad(vector, llvm::Align(4), /*AddressSpace=*/0);
   } else {
     // Without vectors LLVM spreads 16 bytes over four scalar registers.
     info.vectorRegisters =
@@ -262,7 +263,6 @@ TargetInfo onnx_aot::getTargetInfo(llvm::TargetMachine &machine,
     info.cacheLine = line;
   if (isNative(options, machine.getTargetTriple()))
     measureCaches(info);
-  readFeatures(info, machine.getTargetTriple(),
-               *machine.getMCSubtargetInfo());
+  readFeatures(info, machine.getTargetTriple(), *machine.getMCSubtargetInfo());
   return info;
 }

@@ -87,10 +87,11 @@ static void keepMarks(ModuleOp source, llvm::Module &module) {
         target->addFnAttr(scalarLoopsFnAttr);
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>> onnx_aot::translateToLLVMIR(
-    ModuleOp source, llvm::LLVMContext &context, const ModuleInfo &info,
-    const WeightImage &weights, const llvm::TargetMachine &machine,
-    const ArtifactOptions &options) {
+llvm::Expected<std::unique_ptr<llvm::Module>>
+onnx_aot::translateToLLVMIR(ModuleOp source, llvm::LLVMContext &context,
+                            const ModuleInfo &info, const WeightImage &weights,
+                            const llvm::TargetMachine &machine,
+                            const ArtifactOptions &options) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);

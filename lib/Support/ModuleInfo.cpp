@@ -45,10 +45,10 @@ std::optional<OnnxAotType> onnx_aot::getAbiType(Type type) {
 
 /// Name and size of every type, indexed by its code.
 static constexpr std::pair<llvm::StringLiteral, unsigned> types[] = {
-    {"undefined", 0}, {"float32", 4},   {"uint8", 1},       {"int8", 1},
-    {"uint16", 2},    {"int16", 2},     {"int32", 4},       {"int64", 8},
-    {"string", 0},    {"bool", 1},      {"float16", 2},     {"float64", 8},
-    {"uint32", 4},    {"uint64", 8},    {"complex64", 8},   {"complex128", 16},
+    {"undefined", 0}, {"float32", 4}, {"uint8", 1},     {"int8", 1},
+    {"uint16", 2},    {"int16", 2},   {"int32", 4},     {"int64", 8},
+    {"string", 0},    {"bool", 1},    {"float16", 2},   {"float64", 8},
+    {"uint32", 4},    {"uint64", 8},  {"complex64", 8}, {"complex128", 16},
     {"bfloat16", 2},
 };
 static_assert(std::size(types) == ONNX_AOT_BFLOAT16 + 1);

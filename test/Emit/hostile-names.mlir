@@ -8,7 +8,7 @@
 
 // CHECK: #define M_INPUT_0_NAME "\052/\042\012#error \077\077/\134\303\251"
 // CHECK: #define M_INPUT_1_NAME "0 NAME"
-// CHECK: #define M_INPUT_INDEX_m__________________ 0
+// CHECK: #define M_INPUT_INDEX_m_____error_______ 0
 // CHECK: #define M_INPUT_INDEX_m0_NAME 1
 // CHECK-NOT: INPUT_INDEX
 // CHECK: #define M_OUTPUT_INDEX_m 0

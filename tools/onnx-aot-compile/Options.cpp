@@ -25,7 +25,11 @@ struct Flags {
       cl::desc("File to write: .so for the runtime; .o or .a, with a C header, "
                "to link into a program")};
   cl::opt<char> optLevel{
-      "O", cl::Prefix, cl::init('2'), cl::value_desc("0-3"), cl::cat(category),
+      "O",
+      cl::Prefix,
+      cl::init('2'),
+      cl::value_desc("0-3"),
+      cl::cat(category),
       cl::desc("Optimization level: 0 none, 1 quick, 2 default, 3 everything")};
   cl::opt<std::string> target{
       "target", cl::value_desc("TRIPLE"), cl::cat(category),
@@ -70,7 +74,8 @@ struct Flags {
       cl::desc("Write times, sizes and kernels to a file")};
   cl::opt<bool> check{
       "check", cl::cat(category),
-      cl::desc("Only list everything that keeps the model from being compiled")};
+      cl::desc(
+          "Only list everything that keeps the model from being compiled")};
   cl::opt<bool> json{"json", cl::cat(category),
                      cl::desc("Print problems as JSON on standard output")};
 };

@@ -1,4 +1,5 @@
-//===- CompilerInvocation.h - everything a user can ask for ------*- C++ -*-===//
+//===- CompilerInvocation.h - everything a user can ask for ------*- C++
+//-*-===//
 #ifndef ONNX_AOT_DRIVER_COMPILERINVOCATION_H
 #define ONNX_AOT_DRIVER_COMPILERINVOCATION_H
 

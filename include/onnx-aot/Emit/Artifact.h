@@ -1,4 +1,5 @@
-//===- Artifact.h - from the LLVM dialect to a file --------------*- C++ -*-===//
+//===- Artifact.h - from the LLVM dialect to a file --------------*- C++
+//-*-===//
 //
 // Emit's one entry point. In: a module in the LLVM dialect that holds the two
 // entry functions of abi/Abi.h and private kernels, its ModuleInfo and its
@@ -52,7 +53,8 @@ struct ArtifactReport {
 
 /// Writes the artifact. Functions that Codegen marks with kScalarLoopsAttr go
 /// through LLVM's whole optimizer, all others through a short clean-up. Either
-/// every file is written or none is changed. The same input gives the same bytes.
+/// every file is written or none is changed. The same input gives the same
+/// bytes.
 llvm::Expected<ArtifactReport> emitArtifact(mlir::ModuleOp module,
                                             const ModuleInfo &info,
                                             const WeightImage &weights,

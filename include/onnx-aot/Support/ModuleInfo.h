@@ -1,4 +1,5 @@
-//===- ModuleInfo.h - what a compiled module says of itself ------*- C++ -*-===//
+//===- ModuleInfo.h - what a compiled module says of itself ------*- C++
+//-*-===//
 //
 // The contents of a module's descriptor (abi/Abi.h) while it is compiled: made
 // by Codegen, written by Emit.

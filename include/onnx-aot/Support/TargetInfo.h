@@ -1,4 +1,5 @@
-//===- TargetInfo.h - what code generation knows of a processor --*- C++ -*-===//
+//===- TargetInfo.h - what code generation knows of a processor --*- C++
+//-*-===//
 //
 // The numbers from which tile shapes are computed. Emit fills them from LLVM's
 // description of the target (Emit/TargetMachine.h); Codegen only reads them.

@@ -9,8 +9,8 @@ int main(void) {
   const void *inputs[SCALE_NUM_INPUTS];
   void *outputs[SCALE_NUM_OUTPUTS];
   char arena[SCALE_ARENA_BYTES + ONNX_AOT_ALIGNMENT];
-  char *aligned = arena + ONNX_AOT_ALIGNMENT -
-                  (uintptr_t)arena % ONNX_AOT_ALIGNMENT;
+  char *aligned =
+      arena + ONNX_AOT_ALIGNMENT - (uintptr_t)arena % ONNX_AOT_ALIGNMENT;
   const OnnxAotModule *module = &scale_module;
   inputs[SCALE_INPUT_INDEX_x] = x;
   outputs[SCALE_OUTPUT_INDEX_y] = y;
