@@ -232,7 +232,7 @@ struct LowerConv : OnnxLowering<onnx::ConvOp> {
   matchAndRewrite(onnx::ConvOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     RankedTensorType type = getConvType(op);
-    FailureOr<onnx::Window> window = onnx::getConvWindow(op);
+    FailureOr<onnx::Window> window = onnx::getConvWindow(op, op.getAutoPad());
     if (!type || failed(window))
       return failure();
     Location loc = op.getLoc();
@@ -282,7 +282,7 @@ struct LowerConvInteger : OnnxLowering<onnx::ConvIntegerOp> {
   matchAndRewrite(onnx::ConvIntegerOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     RankedTensorType type = getConvType(op);
-    FailureOr<onnx::Window> window = onnx::getConvWindow(op);
+    FailureOr<onnx::Window> window = onnx::getConvWindow(op, op.getAutoPad());
     if (!type || failed(window))
       return failure();
     Location loc = op.getLoc();

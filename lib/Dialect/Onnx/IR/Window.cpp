@@ -98,4 +98,51 @@ FailureOr<Shape> getWindowOutput(Operation *op, const Window &window,
   return output;
 }
 
+//===--- ConvTranspose ----------------------------------------------------===//
+
+FailureOr<TransposedWindow>
+getTransposedWindow(Operation *op, const Window &window,
+                    std::optional<ArrayRef<int64_t>> outputPadding,
+                    std::optional<ArrayRef<int64_t>> outputShape) {
+  TransposedWindow result{window, {}, std::nullopt};
+  size_t rank = window.getRank();
+  if (failed(readList(op, "output_padding", outputPadding, rank, 0, 0,
+                      result.outputPadding)))
+    return failure();
+  if (outputShape && !outputShape->empty()) {
+    // Some files give the batch and channel sizes too.
+    if (outputShape->size() == rank + 2)
+      outputShape = outputShape->drop_front(2);
+    result.outputShape.emplace();
+    if (failed(readList(op, "output_shape", outputShape, rank, 0, 0,
+                        *result.outputShape)))
+      return failure();
+  }
+  return result;
+}
+
+Dim TransposedWindow::getOutputDim(int64_t i, Dim input) const {
+  if (outputShape && input.isKnown())
+    return Dim::constant(input.getExpr().getContext(), (*outputShape)[i]);
+  if (window.isSame())
+    return input * window.strides[i];
+  return (input - 1) * window.strides[i] +
+         (outputPadding[i] + window.getExtent(i) - window.padsBegin[i] -
+          window.padsEnd[i]);
+}
+
+Dim TransposedWindow::getPadBegin(int64_t i, Dim input) const {
+  if (!outputShape && !window.isSame()) {
+    MLIRContext *context = input.getExpr().getContext();
+    return Dim::constant(context, window.padsBegin[i]);
+  }
+  Dim total = (input - 1) * window.strides[i] +
+              (outputPadding[i] + window.getExtent(i)) - getOutputDim(i, input);
+  if (total.isStatic() && total.getStatic() < 0)
+    return total * 0;
+  // The odd element goes to the end with SAME_UPPER, to the beginning else.
+  return window.autoPad == AutoPad::SameUpper ? total.floorDiv(2)
+                                              : total.ceilDiv(2);
+}
+
 } // namespace onnx_aot::onnx

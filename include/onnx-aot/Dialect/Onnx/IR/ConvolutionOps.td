@@ -36,3 +36,52 @@ def Onnx_ConvIntegerOp : Onnx_Op<"ConvInteger", [AttrSizedOperandSegments]> {
     OptionalAttr<DenseI64ArrayAttr>:$strides);
   let results = (outs Onnx_Tensor:$y);
 }
+
+def Onnx_ConvTransposeOp : Onnx_Op<"ConvTranspose"> {
+  let summary = "y[n, m, i * stride + k * dilation - pad] += x[n, c, i] * w[c, m, k]";
+  let description = [{
+    The adjoint of Conv. w is (c, m / group, kernel...). output_shape, where given,
+    decides the pads; what no input reaches is 0 (plus the bias).
+  }];
+  let arguments = (ins Onnx_Tensor:$x, Onnx_Tensor:$w, Optional<Onnx_Tensor>:$b,
+    DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+    OptionalAttr<DenseI64ArrayAttr>:$dilations,
+    DefaultValuedAttr<I64Attr, "1">:$group,
+    OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+    OptionalAttr<DenseI64ArrayAttr>:$output_padding,
+    OptionalAttr<DenseI64ArrayAttr>:$output_shape,
+    OptionalAttr<DenseI64ArrayAttr>:$pads,
+    OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Onnx_Tensor:$y);
+}
+
+def Onnx_DeformConvOp : Onnx_Op<"DeformConv", [AttrSizedOperandSegments]> {
+  let summary = "a convolution that samples x at displaced positions";
+  let description = [{
+    Tap k of output o reads x bilinearly at o * stride + k * dilation - pad +
+    offset[k, o], times mask[k, o]. Positions outside x read 0.
+  }];
+  let arguments = (ins Onnx_Tensor:$x, Onnx_Tensor:$w, Onnx_Tensor:$offset,
+    Optional<Onnx_Tensor>:$b, Optional<Onnx_Tensor>:$mask,
+    OptionalAttr<DenseI64ArrayAttr>:$dilations,
+    DefaultValuedAttr<I64Attr, "1">:$group,
+    OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+    DefaultValuedAttr<I64Attr, "1">:$offset_group,
+    OptionalAttr<DenseI64ArrayAttr>:$pads,
+    OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Onnx_Tensor:$y);
+}
+
+def Onnx_Col2ImOp : Onnx_Op<"Col2Im"> {
+  let summary = "sums columns of sliding blocks back into an image";
+  let description = [{
+    input is (n, c * block elements, blocks); element (c, k) of block l is added at
+    the image position which tap k of window l covers.
+  }];
+  let arguments = (ins Onnx_Tensor:$input, Onnx_Tensor:$image_shape,
+    Onnx_Tensor:$block_shape,
+    OptionalAttr<DenseI64ArrayAttr>:$dilations,
+    OptionalAttr<DenseI64ArrayAttr>:$pads,
+    OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Onnx_Tensor:$output);
+}

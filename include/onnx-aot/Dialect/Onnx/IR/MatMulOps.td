@@ -67,3 +67,24 @@ def Onnx_DetOp : Onnx_Op<"Det"> {
   let arguments = (ins Onnx_Tensor:$x);
   let results = (outs Onnx_Tensor:$y);
 }
+
+def Onnx_AttentionOp : Onnx_Op<"Attention", [AttrSizedOperandSegments]> {
+  let summary = "y = softmax(scale * q * k' + mask) * v for each head";
+  let description = [{
+    q, k, v are (batch, heads, sequence, size) or (batch, sequence, heads * size).
+    Heads of q share those of k and v in equal groups. present_key and
+    present_value are the past ones with k and v appended.
+  }];
+  let arguments = (ins Onnx_Tensor:$q, Onnx_Tensor:$k, Onnx_Tensor:$v,
+    Optional<Onnx_Tensor>:$attn_mask, Optional<Onnx_Tensor>:$past_key,
+    Optional<Onnx_Tensor>:$past_value, Optional<Onnx_Tensor>:$nonpad_kv_seqlen,
+    DefaultValuedAttr<I64Attr, "0">:$is_causal,
+    OptionalAttr<I64Attr>:$kv_num_heads,
+    OptionalAttr<I64Attr>:$q_num_heads,
+    DefaultValuedAttr<I64Attr, "0">:$qk_matmul_output_mode,
+    OptionalAttr<F32Attr>:$scale,
+    DefaultValuedAttr<F32Attr, "0.0f">:$softcap,
+    OptionalAttr<I64Attr>:$softmax_precision);
+  let results = (outs Onnx_Tensor:$y, Onnx_Tensor:$present_key,
+    Onnx_Tensor:$present_value, Onnx_Tensor:$qk_matmul_output);
+}

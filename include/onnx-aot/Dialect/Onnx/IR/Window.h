@@ -59,7 +59,7 @@ mlir::FailureOr<Shape> getWindowOutput(mlir::Operation *op,
 /// The window of a Conv or ConvInteger, whose kernel may be given by the weight
 /// alone. Fails with an error when its size is not known at compile time.
 template <typename OpTy>
-mlir::FailureOr<Window> getConvWindow(OpTy op) {
+mlir::FailureOr<Window> getConvWindow(OpTy op, llvm::StringRef autoPad) {
   llvm::SmallVector<int64_t> kernel;
   auto weight = llvm::dyn_cast<mlir::RankedTensorType>(op.getW().getType());
   if (!weight || weight.getRank() < 3)
@@ -85,7 +85,7 @@ mlir::FailureOr<Window> getConvWindow(OpTy op) {
         "kernel size is not known at compile time (supported: "
         "a weight of static spatial size, or kernel_shape)");
   return getWindow(op, {kernel, op.getStrides(), op.getDilations(),
-                        op.getPads(), op.getAutoPad(), false});
+                        op.getPads(), autoPad, false});
 }
 
 /// The window of a pooling op.
@@ -94,6 +94,25 @@ mlir::FailureOr<Window> getPoolWindow(OpTy op) {
   return getWindow(op, {op.getKernelShape(), op.getStrides(), op.getDilations(),
                         op.getPads(), op.getAutoPad(), op.getCeilMode() != 0});
 }
+
+/// What ConvTranspose adds to a window: how much of the full result is cut off
+/// at the beginning and how large the output is.
+struct TransposedWindow {
+  Window window;
+  llvm::SmallVector<int64_t> outputPadding;
+  /// Spatial output sizes where the file gives them.
+  std::optional<llvm::SmallVector<int64_t>> outputShape;
+
+  Dim getOutputDim(int64_t i, Dim input) const;
+  /// Elements cut off at the beginning; may be negative.
+  Dim getPadBegin(int64_t i, Dim input) const;
+};
+
+/// The window of a ConvTranspose; an error at the op says what is wrong.
+mlir::FailureOr<TransposedWindow>
+getTransposedWindow(mlir::Operation *op, const Window &window,
+                    std::optional<llvm::ArrayRef<int64_t>> outputPadding,
+                    std::optional<llvm::ArrayRef<int64_t>> outputShape);
 
 /// Position of the channel dimension and of the first spatial one.
 struct ChannelLayout {
