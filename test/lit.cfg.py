@@ -1,5 +1,6 @@
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -18,3 +19,21 @@ config.substitutions.append(("%python", config.python))
 for arch in ["aarch64", "riscv64"]:
     if shutil.which(f"{arch}-linux-gnu-gcc") and shutil.which(f"qemu-{arch}"):
         config.available_features.add(f"{arch}-emulator")
+
+def find_python():
+    """The Python that has the onnx package: tests write their models with it."""
+    deps = os.environ.get("ONNX_AOT_DEPS", "")
+    for python in (os.path.join(deps, "venv/bin/python"), os.path.join(config.source_dir, ".venv/bin/python"),
+                   shutil.which("python3"), config.python):
+        if python and os.path.exists(python) and subprocess.run([python, "-c", "import onnx"],
+                                                                stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    return None
+
+
+onnx_python = find_python()
+if onnx_python:
+    config.available_features.add("onnx")
+    config.substitutions.append(
+        ("%make-model", f"{onnx_python} {config.test_source_root}/Import/Inputs/make-model.py"))
+    config.substitutions.append(("%onnx-python", onnx_python))

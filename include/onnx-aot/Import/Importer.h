@@ -1,0 +1,56 @@
+//===- Importer.h - from an ONNX file to the onnx dialect -------*- C++ -*-===//
+//
+// The one entry point of the room. Nothing of protobuf or of the onnx library is
+// visible through it, and no exception leaves it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_IMPORT_IMPORTER_H
+#define ONNX_AOT_IMPORT_IMPORTER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <string>
+#include <utility>
+
+namespace onnx_aot {
+
+/// Bounds on what a model file may ask for. A model beyond one is refused.
+struct ImportLimits {
+  /// Bytes of the model file without its external data; protobuf's own limit.
+  uint64_t modelBytes = INT32_MAX;
+  /// Nodes imported in all, inlined functions counted at every call.
+  uint64_t nodes = 1000000;
+  /// Model-local functions.
+  unsigned functions = 10000;
+  /// Functions that call each other.
+  unsigned callDepth = 100;
+  /// Graphs within graphs.
+  unsigned subgraphDepth = 32;
+  /// Bytes of one value's, node's or dimension's name.
+  unsigned nameBytes = 1 << 16;
+  /// Dimensions of one tensor.
+  unsigned rank = 64;
+  /// Bytes of all sparse tensors once made dense.
+  uint64_t denseBytes = 1 << 28;
+  /// Refusals that are listed.
+  unsigned refusals = 1000;
+};
+
+struct ImportOptions {
+  /// Symbolic dimensions of the graph inputs to make static: name and size.
+  llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+  ImportLimits limits;
+};
+
+/// Reads an ONNX model and its external data as a module with one function
+/// `@main`. Large tensors are not copied: their resource blobs keep the file's
+/// memory alive. Returns null after reporting every reason for which the model
+/// cannot be imported as an error at the node's location.
+mlir::OwningOpRef<mlir::ModuleOp>
+importOnnxModel(llvm::StringRef path, mlir::MLIRContext *context,
+                const ImportOptions &options = {});
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_IMPORT_IMPORTER_H

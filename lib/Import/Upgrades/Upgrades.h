@@ -1,0 +1,97 @@
+//===- Upgrades.h - nodes of older opsets -----------------------*- C++ -*-===//
+//
+// An adapter brings a node of one operator from the versions before `toOpset` to
+// those rules. It edits the node and may put helper nodes before and after it;
+// helper nodes follow the newest opset. A node runs through all adapters of its
+// operator that its opset is too old for, oldest first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_LIB_IMPORT_UPGRADES_UPGRADES_H
+#define ONNX_AOT_LIB_IMPORT_UPGRADES_UPGRADES_H
+
+#include "../GraphImporter.h"
+
+namespace onnx_aot::importer {
+
+/// Upgrades one node.
+class Upgrader {
+public:
+  using Refuse = llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)>;
+  Upgrader(ImportContext &context, const NodeSite &site, Refuse refuse)
+      : context(context), site(site), refuseNode(refuse) {}
+
+  /// The nodes to import instead: the node itself when nothing was to be done.
+  mlir::FailureOr<llvm::ArrayRef<const ::onnx::NodeProto *>> run();
+  /// The opset that these nodes follow.
+  int64_t getOpset() const { return opset; }
+
+  //===--- For adapters ---------------------------------------------------===//
+
+  /// The node, to be edited.
+  ::onnx::NodeProto &node() { return *edited; }
+  mlir::LogicalResult refuse(const llvm::Twine &reason) { return refuseNode(reason); }
+
+  /// Type of the node's index-th input as it is in the model; null when absent,
+  /// refused, or made by a helper node.
+  mlir::Type getInputType(unsigned index);
+  std::optional<int64_t> getInputRank(unsigned index);
+  bool hasInput(unsigned index) const;
+
+  const ::onnx::AttributeProto *find(llvm::StringRef name) const;
+  int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
+  std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
+  void erase(llvm::StringRef name);
+  void set(llvm::StringRef name, int64_t value);
+  void set(llvm::StringRef name, llvm::StringRef value);
+  void set(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+
+  /// A name that no model has.
+  std::string makeName();
+  /// Makes `name` the index-th input; inputs in between are left out.
+  void setInput(unsigned index, const std::string &name);
+  /// Adds a Constant before the node; gives its name.
+  std::string addIntegers(llvm::ArrayRef<int64_t> values);
+  std::string addInteger(int64_t value);
+  /// A one-element or rank-0 constant of the element type of a value's type.
+  std::string addFloat(double value, mlir::Type elementType);
+  std::string addFloats(llvm::ArrayRef<float> values);
+  /// Adds a node before the node; gives its output's name.
+  std::string addBefore(llvm::StringRef opType, llvm::ArrayRef<std::string> inputs,
+                        llvm::function_ref<void(::onnx::NodeProto &)> edit = {});
+  /// Adds a node whose input #0 is the node's output #index and whose output takes
+  /// that output's name. Further inputs follow.
+  void addAfter(llvm::StringRef opType, unsigned index,
+                llvm::ArrayRef<std::string> moreInputs,
+                llvm::function_ref<void(::onnx::NodeProto &)> edit = {});
+  /// Moves an ints attribute to an input; left out when the attribute is.
+  void moveToInput(llvm::StringRef attribute, unsigned index);
+
+private:
+  ImportContext &context;
+  const NodeSite &site;
+  Refuse refuseNode;
+  int64_t opset = 0;
+  ::onnx::NodeProto *edited = nullptr;
+  llvm::SmallVector<const ::onnx::NodeProto *> before, after, all;
+};
+
+/// One adapter.
+struct Upgrade {
+  /// Operator of the standard domain.
+  llvm::StringLiteral op;
+  /// The opset whose rules the node follows afterwards.
+  int64_t toOpset;
+  /// Null where older nodes mean the same already.
+  mlir::LogicalResult (*apply)(Upgrader &);
+};
+
+/// All adapters, and all version steps that need none, in ascending order.
+llvm::ArrayRef<Upgrade> getUpgrades();
+
+/// The adapters of one category each.
+using UpgradeList = llvm::SmallVectorImpl<Upgrade>;
+
+} // namespace onnx_aot::importer
+
+#endif // ONNX_AOT_LIB_IMPORT_UPGRADES_UPGRADES_H
