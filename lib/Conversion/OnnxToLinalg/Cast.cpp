@@ -1,7 +1,7 @@
 //===- Cast.cpp - lower Cast, CastLike and BitCast
 //--------------------------===//
 
-#include "ScalarBuilder.h"
+#include "NarrowTypes.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -24,18 +24,31 @@ struct LowerCast : OnnxLowering<OpTy> {
                   ConversionPatternRewriter &rewriter) const override {
     Type from = onnx::getElementType(op.getInput());
     Type to = onnx::getElementType(op.getOutput());
-    if (!isPlain(from) || !isPlain(to)) {
+    bool decodes = isNarrowType(from), encodes = isNarrowType(to);
+    if (!(isPlain(from) || decodes) || !(isPlain(to) || encodes)) {
       std::string text;
       llvm::raw_string_ostream(text) << "from " << from << " to " << to;
       return this->unsupported(op, text + " is not supported");
     }
+    Value table;
+    Type decoded = from;
+    if (decodes) {
+      table = createDecodeTable(rewriter, op.getLoc(), from);
+      decoded = getDecodedType(from);
+    }
+    EncodeOptions options{op.getSaturate() != 0, op.getRoundMode()};
     // Bools are i1 in the body.
     Type target = to.isInteger(1) ? to : convertOnnxType(to);
     return lowerPointwise(
         rewriter, this->lowering, op, op.getInput(), adaptor.getInput(),
         [&](OpBuilder &b, Location loc, ValueRange args) {
-          ScalarBuilder scalars(b, loc, from.isUnsignedInteger());
-          return scalars.convert(args[0], target, to.isUnsignedInteger());
+          ScalarBuilder scalars(b, loc, decoded.isUnsignedInteger());
+          Value value = args[0];
+          if (decodes)
+            value = createDecode(scalars, value, from, table);
+          return encodes
+                     ? createEncode(scalars, value, to, options)
+                     : scalars.convert(value, target, to.isUnsignedInteger());
         });
   }
 };

@@ -1,4 +1,5 @@
-//===- Constant.cpp - lower constants ---------------------------------------===//
+//===- Constant.cpp - lower constants
+//---------------------------------------===//
 
 #include "LoweringBase.h"
 
@@ -14,8 +15,8 @@ struct LowerConstant : OnnxLowering<onnx::ConstantOp> {
   LogicalResult
   matchAndRewrite(onnx::ConstantOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast_or_null<RankedTensorType>(
-        convertOnnxType(op.getType()));
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
     if (!type)
       return unsupported(op, "constant of an element type without memory form");
     ElementsAttr value = op.getValue();
@@ -26,22 +27,27 @@ struct LowerConstant : OnnxLowering<onnx::ConstantOp> {
       converted = convertDense(dense, type);
     if (!converted)
       return unsupported(op, "constant attribute of an unknown kind");
-    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
-        op, cast<TypedAttr>(converted));
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
+                                                   cast<TypedAttr>(converted));
     return success();
   }
 
 private:
   /// The same elements under the memory type; bools widen to bytes.
-  static Attribute convertDense(DenseElementsAttr dense, RankedTensorType type) {
-    if (!dense.getElementType().isInteger(1))
-      return dense.getElementType() == type.getElementType()
-                 ? DenseElementsAttr::getFromRawBuffer(type, dense.getRawData())
-                 : dense.bitcast(type.getElementType()).reshape(type);
-    SmallVector<int8_t> bytes;
-    for (bool element : dense.getValues<bool>())
-      bytes.push_back(element);
-    return DenseElementsAttr::get(type, ArrayRef(bytes));
+  static Attribute convertDense(DenseElementsAttr dense,
+                                RankedTensorType type) {
+    Type elementType = dense.getElementType();
+    if (elementType.isInteger(1)) {
+      SmallVector<int8_t> bytes;
+      for (bool element : dense.getValues<bool>())
+        bytes.push_back(element);
+      return DenseElementsAttr::get(type, ArrayRef(bytes));
+    }
+    // The attribute keeps each element of less than a byte in one of its own.
+    if (elementType == type.getElementType() ||
+        elementType.getIntOrFloatBitWidth() < 8)
+      return DenseElementsAttr::getFromRawBuffer(type, dense.getRawData());
+    return dense.bitcast(type.getElementType()).reshape(type);
   }
 };
 

@@ -10,9 +10,13 @@ namespace onnx_aot {
 
 static Type convertElementType(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type)) {
-    unsigned width = integer.getWidth() == 1 ? 8 : integer.getWidth();
+    unsigned width = std::max(integer.getWidth(), 8u);
     return IntegerType::get(type.getContext(), width);
   }
+  // Floats that only conversions understand are codes, one a byte.
+  if (auto floatType = dyn_cast<FloatType>(type))
+    if (floatType.getWidth() <= 8)
+      return IntegerType::get(type.getContext(), 8);
   if (isa<FloatType, IndexType>(type))
     return type;
   return {};

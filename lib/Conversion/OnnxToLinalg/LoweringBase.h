@@ -42,8 +42,9 @@ protected:
   const LoweringContext &lowering;
 };
 
-/// Type of an onnx value as it lies in memory: no encoding, `ui8` and `i1` as
-/// `i8`, other unsigned integers signless. Null when it has no memory form.
+/// Type of an onnx value as it lies in memory: no encoding, `ui8`, `i1` and all
+/// narrower types as `i8`, other unsigned integers signless. Null when it has no
+/// memory form.
 mlir::Type convertOnnxType(mlir::Type type);
 
 /// The sizes of a value of an onnx type (`original`, before conversion), taken
