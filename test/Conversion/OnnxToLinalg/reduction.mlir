@@ -48,3 +48,24 @@ func.func @neutral_elements(%x: tensor<0xui8>, %y: tensor<0xf32>) -> (tensor<ui8
   %1 = onnx.ReduceMin %y {keepdims = 0 : i64} : (tensor<0xf32>) -> tensor<f32>
   return %0, %1 : tensor<ui8>, tensor<f32>
 }
+// -----
+// CHECK-LABEL: func.func @position_of_the_maximum
+// CHECK-DAG: linalg.fill ins(%c9223372036854775807_i64
+// CHECK-DAG: linalg.fill ins(%cst
+// CHECK: linalg.index 0
+// CHECK: arith.cmpf ogt
+// CHECK: arith.cmpi slt
+// CHECK: tensor.expand_shape
+func.func @position_of_the_maximum(%x: tensor<3x4xf32>) -> tensor<1x4xi64> {
+  %0 = onnx.ArgMax %x : (tensor<3x4xf32>) -> tensor<1x4xi64>
+  return %0 : tensor<1x4xi64>
+}
+// -----
+// CHECK-LABEL: func.func @running_sum_along_an_axis_known_at_run_time
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: tensor.insert
+func.func @running_sum_along_an_axis_known_at_run_time(%x: tensor<3x4xf32>, %axis: tensor<i64>) -> tensor<3x4xf32> {
+  %0 = onnx.CumSum %x, %axis : (tensor<3x4xf32>, tensor<i64>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
