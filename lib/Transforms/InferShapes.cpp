@@ -1,9 +1,8 @@
-//===- InferShapes.cpp - propagate types from the inputs --------------------===//
+//===- InferShapes.cpp - propagate types from the inputs
+//--------------------===//
 
-#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "TransformUtils.h"
 #include "onnx-aot/Transforms/Passes.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -16,20 +15,7 @@ namespace onnx_aot {
 namespace {
 struct InferShapes : onnx_aot::impl::InferShapesBase<InferShapes> {
   void runOnOperation() override {
-    bool bad = false;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      // Inner ops first: an If takes its types from its branches.
-      function.walk<WalkOrder::PostOrder>([&](Operation *op) {
-        bad |= failed(onnx::inferAndSetResultTypes(op));
-      });
-      if (function.isExternal())
-        continue;
-      Operation *terminator = function.getBody().front().getTerminator();
-      function.setType(FunctionType::get(&getContext(),
-                                         function.getArgumentTypes(),
-                                         terminator->getOperandTypes()));
-    }
-    if (bad)
+    if (failed(inferAllTypes(getOperation())))
       signalPassFailure();
   }
 };

@@ -1,4 +1,5 @@
-//===- Pipeline.cpp - the optimisation levels -------------------------------===//
+//===- Pipeline.cpp - the optimisation levels
+//-------------------------------===//
 
 #include "onnx-aot/Transforms/Pipeline.h"
 #include "onnx-aot/Transforms/Passes.h"
@@ -13,19 +14,43 @@ using namespace onnx_aot;
 /// recognitions, so that each pattern has to know one spelling only.
 static void addSimplifyBundle(OpPassManager &manager) {
   // 1. Known sizes decide reshapes, slices and branches.
-  manager.addPass(createInferShapes());
-  // 2. Equal subexpressions merged, so that users of one value are counted right.
+  manager.addPass(createFoldConstants());
+  // 2. Whatever does nothing, or twice the same, goes.
+  manager.addPass(createCanonicalize());
+  // 3. Equal subexpressions merged, so that users of one value are counted
+  // right.
   manager.addPass(createCSEPass());
+}
+
+/// Merges what several ops compute into one.
+static void addFuseBundle(OpPassManager &manager) {
+  // 1. Weights first: what is folded into them is no pattern's business.
+  manager.addPass(createFuseConvBatchNorm());
+  // 2. Composites, each simplified away into one op before the next looks.
+  manager.addPass(createRecognizeNormalization());
+  manager.addPass(createRecognizeActivations());
+  // 3. Their parts may have been the last users of something.
+  addSimplifyBundle(manager);
 }
 
 void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
   // 1. Every later step needs types; a contradiction is the user's to fix.
   manager.addPass(createInferShapes());
   if (level >= 1) {
-    // 2. Exporters leave shape arithmetic, constants and copies behind.
+    // 2. Exporters leave shape arithmetic, constants and copies behind; what
+    // that
+    //    clears shows further constants (a branch decided, a shape known).
+    addSimplifyBundle(manager);
+    addSimplifyBundle(manager);
+    // 3. Fused ops are what the layouts are decided for.
+    for (unsigned round = 2; round <= level; ++round)
+      addFuseBundle(manager);
+    // 4. Last, since channels-last graphs have other patterns than exporters'.
+    manager.addPass(createAssignLayouts());
+    // 5. Transposes of one value for several users are one.
     addSimplifyBundle(manager);
   }
-  // 3. Conversion assumes what is checked here.
+  // 6. Conversion assumes what is checked here.
   manager.addPass(createVerifyLowerable());
 }
 
@@ -46,4 +71,6 @@ void onnx_aot::registerTransformsPipelines() {
   PassPipelineRegistration<>("onnx-simplify",
                              "Bring an onnx module into its smallest form",
                              addSimplifyBundle);
+  PassPipelineRegistration<>(
+      "onnx-fuse", "Merge what several ops compute into one", addFuseBundle);
 }

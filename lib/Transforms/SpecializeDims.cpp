@@ -1,4 +1,5 @@
-//===- SpecializeDims.cpp - replace symbolic dimensions by constants --------===//
+//===- SpecializeDims.cpp - replace symbolic dimensions by constants
+//--------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"
@@ -65,10 +66,11 @@ struct SpecializeDims : onnx_aot::impl::SpecializeDimsBase<SpecializeDims> {
         continue;
       }
       auto [symbol, size] = *dim;
-      auto [entry, isNew] = sizes.try_emplace(
-          getAffineSymbolExpr(symbol, &getContext()),
-          getAffineConstantExpr(size, &getContext()));
-      if (!isNew && entry->second != getAffineConstantExpr(size, &getContext())) {
+      auto [entry, isNew] =
+          sizes.try_emplace(getAffineSymbolExpr(symbol, &getContext()),
+                            getAffineConstantExpr(size, &getContext()));
+      if (!isNew &&
+          entry->second != getAffineConstantExpr(size, &getContext())) {
         module.emitError("the dimension of \"")
             << text << "\" is given two different sizes";
         bad = true;

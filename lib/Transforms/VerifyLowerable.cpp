@@ -1,4 +1,5 @@
-//===- VerifyLowerable.cpp - what Conversion may assume ---------------------===//
+//===- VerifyLowerable.cpp - what Conversion may assume
+//---------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"

@@ -14,6 +14,124 @@ def InferShapes : Pass<"onnx-infer-shapes", "::mlir::ModuleOp"> {
   }];
 }
 
+def AssignLayouts : Pass<"onnx-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "Assign channels-last layouts to convolutions and pools";
+  let description = [{
+    Requires inferred types. Every Conv whose arithmetic outweighs transposes (32
+    multiplications or more for each output) computes channels-last; transposes
+    round it sink through the graph until they cancel or reach its end, pools and
+    small convolutions on the way follow. Graphs without such a Conv keep their
+    transposes. A Transpose of unit dimensions becomes Squeeze and Unsqueeze.
+
+    ```mlir
+    %0 = onnx.Conv %x, %w : ...
+    %1 = onnx.Relu %0 : ...
+    %2 = onnx.Conv %1, %v : ...
+    // becomes
+    %t = onnx.Transpose %x {perm = array<i64: 0, 2, 3, 1>} : ...
+    %0 = onnx.Conv %t, %w {channels_last} : ...
+    %1 = onnx.Relu %0 : ...
+    %2 = onnx.Conv %1, %v {channels_last} : ...
+    %3 = onnx.Transpose %2 {perm = array<i64: 0, 3, 1, 2>} : ...
+    ```
+  }];
+}
+
+def Canonicalize : Pass<"onnx-canonicalize", "::mlir::ModuleOp"> {
+  let summary = "Bring the graph into its smallest form";
+  let description = [{
+    Requires inferred types. Removes ops that do nothing, merges data movement that
+    cancels, spells what exporters write in several ways in one. Results stay bit
+    for bit what they were, but for x ^ 3, which rounds twice. Terminates: every
+    rewrite removes an op or makes one that none of them starts from.
+
+    ```mlir
+    %0 = onnx.Transpose %x {perm = array<i64: 1, 0>} : ...
+    %1 = onnx.Transpose %0 {perm = array<i64: 1, 0>} : ...
+    // becomes %x
+    ```
+  }];
+}
+
+def FuseConvBatchNorm : Pass<"onnx-fuse-conv-batch-norm", "::mlir::ModuleOp"> {
+  let summary = "Fuse per-channel scales into weights";
+  let description = [{
+    Requires inferred types. A BatchNormalization in inference mode, or a Mul, Div,
+    Add or Sub by a per-channel constant, behind a Conv, Gemm or
+    MatMul of constant weights becomes part of the weights and the bias, which are
+    computed in double and rounded once. Only where the product has no other user.
+
+    ```mlir
+    %0 = onnx.Conv %x, %w : ...
+    %1 = onnx.Mul %0, %c : (..., tensor<1x64x1x1xf32>) -> ...
+    // becomes
+    %1 = onnx.Conv %x, %w_scaled, %b_scaled : ...
+    ```
+  }];
+}
+
+def FoldConstants : Pass<"onnx-fold-constants", "::mlir::ModuleOp"> {
+  let summary = "Evaluate ops on constants";
+  let description = [{
+    Requires nothing; infers types as it goes. Evaluates shape arithmetic (also on
+    symbolic sizes where the result is constant), ops that move elements, and
+    pointwise arithmetic, the latter in the tensor's own precision. What costs more
+    than it saves stays:
+    - a result that is larger than its operands may have `max-growth-bytes`;
+    - a large operand with other users would be stored twice, so it is not folded;
+    - all results together may have `max-total-bytes`.
+
+    ```mlir
+    %0 = onnx.Constant dense<[1, 2]> : tensor<2xi64>
+    %1 = onnx.Add %0, %0 : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+    // becomes
+    %1 = onnx.Constant dense<[2, 4]> : tensor<2xi64>
+    ```
+  }];
+  let options = [
+    Option<"maxGrowthBytes", "max-growth-bytes", "int64_t", "65536",
+           "Largest result that may exceed its operands">,
+    Option<"maxTotalBytes", "max-total-bytes", "int64_t", "268435456",
+           "Bytes that all folded constants may take together">
+  ];
+}
+
+def RecognizeActivations
+    : Pass<"onnx-recognize-activations", "::mlir::ModuleOp"> {
+  let summary = "Recognize activations that exporters write as arithmetic";
+  let description = [{
+    Requires canonical form. Finds Gelu (with erf and with tanh), Swish, Mish and
+    HardSwish in any order of their factors. Numbers must have the precision of the
+    element type: 0.7071 is not 1 / sqrt 2. The result may differ by the roundings
+    of the order.
+
+    ```mlir
+    %0 = onnx.Sigmoid %x : ...
+    %1 = onnx.Mul %x, %0 : ...
+    // becomes
+    %1 = onnx.Swish %x : ...
+    ```
+  }];
+}
+
+def RecognizeNormalization
+    : Pass<"onnx-recognize-normalization", "::mlir::ModuleOp"> {
+  let summary = "Recognize normalizations that exporters write as arithmetic";
+  let description = [{
+    Requires canonical form (`x ^ 2` is `Mul(x, x)`). Finds LayerNormalization and
+    RMSNormalization of f32 over trailing dimensions of known size, their scale and
+    bias, and Softmax. The result may differ by the roundings of the order.
+
+    ```mlir
+    %e = onnx.Exp %centred : ...
+    %s = onnx.ReduceSum %e, %axis : ...
+    %1 = onnx.Div %e, %s : ...
+    // becomes
+    %1 = onnx.Softmax %x {axis = 1} : ...
+    ```
+  }];
+}
+
 def SpecializeDims : Pass<"onnx-specialize-dims", "::mlir::ModuleOp"> {
   let summary = "Replace symbolic dimensions by constants";
   let description = [{

@@ -1,4 +1,5 @@
-//===- Pipeline.h - the optimisation levels -----------------------*- C++ -*-===//
+//===- Pipeline.h - the optimisation levels -----------------------*- C++
+//-*-===//
 
 #ifndef ONNX_AOT_TRANSFORMS_PIPELINE_H
 #define ONNX_AOT_TRANSFORMS_PIPELINE_H
@@ -17,8 +18,8 @@ constexpr unsigned kMaxOptimizeLevel = 3;
 /// docs/RationaleTransforms.md lists.
 void buildOptimizePipeline(mlir::OpPassManager &manager, unsigned level);
 
-/// Makes the pipelines of this room known to onnx-aot-opt: onnx-optimize and its
-/// bundle onnx-simplify.
+/// Makes the pipelines of this room known to onnx-aot-opt: onnx-optimize and
+/// its bundles onnx-simplify and onnx-fuse.
 void registerTransformsPipelines();
 
 } // namespace onnx_aot

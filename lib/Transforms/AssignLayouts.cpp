@@ -1,0 +1,119 @@
+//===- AssignLayouts.cpp - channels last for convolutions
+//-------------------===//
+
+#include "LayoutRewrites.h"
+#include "Rewrites.h"
+#include "onnx-aot/Transforms/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::onnx;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "onnx-aot/Transforms/Passes.h.inc"
+} // namespace onnx_aot
+
+/// An op that exists in both layouts and is still channels first.
+static bool isChannelsFirst(Operation *op) {
+  if (!isa<ConvOp, MaxPoolOp, AveragePoolOp, LpPoolOp, GlobalAveragePoolOp,
+           GlobalMaxPoolOp, GlobalLpPoolOp>(op) ||
+      op->hasAttr("channels_last"))
+    return false;
+  // MaxPool's indices count elements in the order of its own layout.
+  if (auto pool = dyn_cast<MaxPoolOp>(op);
+      pool && !pool.getIndices().use_empty())
+    return false;
+  return getRank(op->getOperand(0)).value_or(0) >= 3;
+}
+
+/// A convolution whose arithmetic outweighs the transposes round it: they cost
+/// about as much as 32 multiplications for each output.
+static bool paysForTransposes(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  auto weight = conv ? dyn_cast<RankedTensorType>(conv.getW().getType())
+                     : RankedTensorType();
+  if (!weight || !weight.hasStaticShape() || weight.getRank() < 3)
+    return false;
+  int64_t perOutput = 1;
+  for (int64_t size : weight.getShape().drop_front())
+    perOutput *= size;
+  return perOutput >= 32;
+}
+
+/// Replaces the op by its channels-last form between two transposes.
+static void makeChannelsLast(Operation *op, PatternRewriter &rewriter) {
+  Location loc = op->getLoc();
+  int64_t rank = *getRank(op->getOperand(0));
+  Value input = createTranspose(rewriter, loc, op->getOperand(0),
+                                getToChannelsLast(rank));
+  Operation *moved = rewriter.clone(*op);
+  moved->setOperand(0, input);
+  moved->setAttr("channels_last", rewriter.getUnitAttr());
+  (void)inferAndSetResultTypes(moved);
+  Value output = createTranspose(rewriter, loc, moved->getResult(0),
+                                 getToChannelsFirst(rank));
+  rewriter.replaceAllUsesWith(op->getResult(0), output);
+  rewriter.eraseOp(op);
+}
+
+namespace {
+
+// Pattern: Conv(x) -> Transpose(Conv(Transpose(x)) {channels_last}), where the
+// convolution pays for the transposes
+struct SeedConvolution : OpRewritePattern<ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConvOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isChannelsFirst(op) || !paysForTransposes(op))
+      return failure();
+    makeChannelsLast(op, rewriter);
+    return success();
+  }
+};
+
+// Pattern: op(Transpose(x)) -> Transpose(op(x) {channels_last}), for Conv and
+// the pools, where the Transpose comes from a channels-last x
+struct FollowInput : RewritePattern {
+  FollowInput(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isChannelsFirst(op))
+      return failure();
+    auto transposed = getTransposed(op->getOperand(0));
+    if (!transposed || transposed->permutation !=
+                           getToChannelsFirst(transposed->permutation.size()))
+      return failure();
+    makeChannelsLast(op, rewriter);
+    return success();
+  }
+};
+
+struct AssignLayouts : onnx_aot::impl::AssignLayoutsBase<AssignLayouts> {
+  void runOnOperation() override {
+    WalkResult found = getOperation().walk([](Operation *op) {
+      return isChannelsFirst(op) && paysForTransposes(op)
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    // The transposes of other graphs stand where their exporters want them.
+    if (found.wasInterrupted()) {
+      RewritePatternSet patterns(&getContext());
+      patterns.add<SeedConvolution, FollowInput>(&getContext());
+      populatePushTransposePatterns(patterns);
+      populatePushTransposeAxisPatterns(patterns);
+      populateCancelTransposePatterns(patterns);
+      (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    }
+    RewritePatternSet patterns(&getContext());
+    populateTransposeOfUnitDimsPatterns(patterns);
+    populateShapeRewrites(patterns);
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    if (failed(inferAllTypes(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace

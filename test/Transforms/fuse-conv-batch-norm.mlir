@@ -1,0 +1,92 @@
+// RUN: onnx-aot-opt %s -onnx-fuse-conv-batch-norm -split-input-file | FileCheck %s
+
+// factor = 2 / sqrt(3.5 + 0.5) = 1 and 4 / sqrt(3.5 + 0.5) = 2.
+// CHECK-LABEL: func.func @folds_batch_norm
+// CHECK-DAG: %[[W:.*]] = onnx.Constant dense<{{.*}}1.000000e+00{{.*}}2.000000e+00{{.*}}6.000000e+00{{.*}}8.000000e+00{{.*}}> : tensor<2x2x1x1xf32>
+// bias 10 - 1 + 0 and (20 - 1) * 2 + 5.
+// CHECK-DAG: %[[B:.*]] = onnx.Constant dense<[9.000000e+00, 4.300000e+01]>
+// CHECK: onnx.Conv %{{.*}}, %[[W]], %[[B]]
+// CHECK-NOT: onnx.BatchNormalization
+func.func @folds_batch_norm(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = onnx.Constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]]]> : tensor<2x2x1x1xf32>
+  %b = onnx.Constant dense<[10.0, 20.0]> : tensor<2xf32>
+  %scale = onnx.Constant dense<[2.0, 4.0]> : tensor<2xf32>
+  %shift = onnx.Constant dense<[0.0, 5.0]> : tensor<2xf32>
+  %mean = onnx.Constant dense<1.0> : tensor<2xf32>
+  %var = onnx.Constant dense<3.5> : tensor<2xf32>
+  %0 = onnx.Conv %x, %w, %b : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %1:3 = onnx.BatchNormalization %0, %scale, %shift, %mean, %var {epsilon = 0.5 : f32} : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %1#0 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @folds_scales_and_shifts_without_bias
+// CHECK-DAG: %[[W:.*]] = onnx.Constant dense<{{.*}}2.000000e+00{{.*}}9.000000e+00{{.*}}> : tensor<2x1x1x1xf32>
+// CHECK-DAG: %[[B:.*]] = onnx.Constant dense<-5.000000e-01> : tensor<2xf32>
+// CHECK: onnx.Conv %{{.*}}, %[[W]], %[[B]]
+// CHECK-NOT: onnx.Mul
+// CHECK-NOT: onnx.Sub
+func.func @folds_scales_and_shifts_without_bias(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = onnx.Constant dense<[[[[1.0]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
+  %c = onnx.Constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %0 = onnx.Conv %x, %w : (tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x4xf32>
+  %1 = onnx.Mul %c, %0 : (tensor<2x1x1xf32>, tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %2 = onnx.Sub %1, %s : (tensor<1x2x4x4xf32>, tensor<f32>) -> tensor<1x2x4x4xf32>
+  return %2 : tensor<1x2x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @folds_into_a_transposed_gemm
+// CHECK-DAG: %[[W:.*]] = onnx.Constant dense<{{\[}}[2.000000e+00, 4.000000e+00], [9.000000e+00, 1.200000e+01]]>
+// beta halves what the bias adds.
+// CHECK-DAG: %[[B:.*]] = onnx.Constant dense<[2.000000e+00, 3.000000e+00]>
+// CHECK: onnx.Gemm %{{.*}}, %[[W]], %[[B]] {beta = 5.000000e-01 : f32, trans_b = 1 : i64}
+func.func @folds_into_a_transposed_gemm(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %w = onnx.Constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = onnx.Constant dense<1.0> : tensor<2xf32>
+  %c = onnx.Constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %0 = onnx.Gemm %x, %w, %b {beta = 0.5 : f32, trans_b = 1 : i64} : (tensor<4x2xf32>, tensor<2x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  %1 = onnx.Mul %0, %c : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @adds_a_bias_to_a_matmul
+// CHECK: onnx.Gemm
+// CHECK-NOT: onnx.Add
+func.func @adds_a_bias_to_a_matmul(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %w = onnx.Constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %b = onnx.Constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %0 = onnx.MatMul %x, %w : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %1 = onnx.Add %b, %0 : (tensor<2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
+}
+
+// -----
+
+// Two users; a constant along another dimension; the wrong way round.
+// CHECK-LABEL: func.func @keeps_what_is_no_scale
+// CHECK: onnx.Conv
+// CHECK: onnx.Add
+// CHECK: onnx.Conv
+// CHECK: onnx.Mul
+// CHECK: onnx.Conv
+// CHECK: onnx.Div
+func.func @keeps_what_is_no_scale(%x: tensor<1x1x4x2xf32>) -> (tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>) {
+  %w = onnx.Constant dense<[[[[1.0]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
+  %w1 = onnx.Constant dense<[[[[1.5]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
+  %w2 = onnx.Constant dense<[[[[2.5]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
+  %c = onnx.Constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %0 = onnx.Conv %x, %w : (tensor<1x1x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x2xf32>
+  %1 = onnx.Add %0, %s : (tensor<1x2x4x2xf32>, tensor<f32>) -> tensor<1x2x4x2xf32>
+  %2 = onnx.Conv %x, %w1 : (tensor<1x1x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x2xf32>
+  %3 = onnx.Mul %2, %c : (tensor<1x2x4x2xf32>, tensor<2xf32>) -> tensor<1x2x4x2xf32>
+  %4 = onnx.Conv %x, %w2 : (tensor<1x1x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x2xf32>
+  %5 = onnx.Div %s, %4 : (tensor<f32>, tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xf32>
+  return %0, %1, %3, %5 : tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>
+}
