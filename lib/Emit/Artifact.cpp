@@ -96,8 +96,9 @@ writeInputs(llvm::ArrayRef<ObjectBuffer> objects, const WeightImage &weights,
     return paths;
   StringRef code(objects.front().data(), objects.front().size());
   auto path = files.writeScratch([&](llvm::raw_ostream &os) {
-    return writeWeightObject(weights, getWeightsSymbol(options.prefix), code,
-                             os);
+    return writeWeightObject(
+        weights, getWeightsSymbol(options.prefix), code,
+        /*isPlaceholder=*/options.kind != ArtifactKind::Archive, os);
   });
   if (!path)
     return path.takeError();
@@ -107,18 +108,23 @@ writeInputs(llvm::ArrayRef<ObjectBuffer> objects, const WeightImage &weights,
 
 /// Makes the artifact itself from the object files.
 static llvm::Error writeMain(llvm::ArrayRef<std::string> objects,
+                             const WeightImage &weights,
                              const ArtifactOptions &options,
                              OutputFiles &files) {
   if (options.kind == ArtifactKind::Archive)
     return files.write(options.path, [&](llvm::raw_ostream &os) {
       return writeStaticLibrary(objects, options.prefix, os);
     });
-  return files.writeByPath(options.path, [&](StringRef path) {
-    if (options.kind == ArtifactKind::Object)
-      return linkRelocatable(objects, path);
-    return linkSharedObject(objects, path,
-                            llvm::sys::path::filename(options.path),
-                            options.prefix + "_module");
+  return files.writeByPath(options.path, [&](StringRef path) -> llvm::Error {
+    llvm::Error error =
+        options.kind == ArtifactKind::Object
+            ? linkRelocatable(objects, path)
+            : linkSharedObject(objects, path,
+                               llvm::sys::path::filename(options.path),
+                               options.prefix + "_module");
+    if (error || weights.empty() || options.externalWeights)
+      return error;
+    return fillWeights(path, weights);
   });
 }
 
@@ -182,7 +188,7 @@ onnx_aot::emitArtifact(mlir::ModuleOp source, const ModuleInfo &info,
   auto inputs = writeInputs(*objects, weights, options, files);
   if (!inputs)
     return inputs.takeError();
-  if (llvm::Error error = writeMain(*inputs, options, files))
+  if (llvm::Error error = writeMain(*inputs, weights, options, files))
     return error;
   if (llvm::Error error = writeSiblings(info, weights, options, files))
     return error;

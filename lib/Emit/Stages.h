@@ -64,10 +64,18 @@ llvm::Error checkUndefinedSymbols(llvm::ArrayRef<ObjectBuffer> objects,
                                   llvm::StringRef weights);
 
 /// Writes an object file that defines `symbol` as the weights. Machine and
-/// flags are those of `code`, an object file of the same target.
+/// flags are those of `code`, an object file of the same target. A placeholder
+/// holds no bytes yet: `fillWeights` adds them to what the linker made of it.
 llvm::Error writeWeightObject(const WeightImage &weights,
                               llvm::StringRef symbol, llvm::StringRef code,
-                              llvm::raw_ostream &os);
+                              bool isPlaceholder, llvm::raw_ostream &os);
+
+/// Adds the bytes to a linked file, so that they never pass through the linker,
+/// which would hold them in memory twice.
+llvm::Error fillWeights(llvm::StringRef path, const WeightImage &weights);
+
+/// Name of the section that holds the weights.
+constexpr llvm::StringLiteral weightsSection = ".onnx_aot_weights";
 
 /// Links object files into a shared object that exports `exported` only.
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,

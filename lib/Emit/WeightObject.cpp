@@ -2,7 +2,8 @@
 //
 // Written here rather than by LLVM, since a constant of a gigabyte would be
 // copied several times on its way through LLVM IR and MC. The object has one
-// section of data and one symbol, and streams the bytes.
+// section of data and one symbol. For the linker it is a placeholder, a section
+// without contents as for .bss; fillWeights puts the bytes where they belong.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +51,13 @@ static void writeStruct(llvm::raw_ostream &os, const T &value) {
   os.write(reinterpret_cast<const char *>(&value), sizeof(value));
 }
 
+/// Start of the section where a file is loaded by segments: the highest page
+/// size of all targets, so that the weights can be a segment of their own.
+static constexpr uint64_t pageAlignment = 1 << 16;
+
 llvm::Error onnx_aot::writeWeightObject(const WeightImage &weights,
                                         StringRef symbol, StringRef code,
+                                        bool isPlaceholder,
                                         llvm::raw_ostream &os) {
   auto codeFile = llvm::object::ELFFile<Elf>::create(code);
   if (!codeFile)
@@ -71,14 +77,14 @@ llvm::Error onnx_aot::writeWeightObject(const WeightImage &weights,
       llvm::alignTo(sizeof(Elf::Ehdr), uint64_t(ONNX_AOT_ALIGNMENT));
 
   Elf::Shdr &data = sections[dataSection];
-  data.sh_name =
-      strings.add(isFar ? ".lrodata.onnx_aot" : ".rodata.onnx_aot_weights");
-  data.sh_type = ELF::SHT_PROGBITS;
+  data.sh_name = strings.add(weightsSection);
+  data.sh_type = isPlaceholder ? ELF::SHT_NOBITS : ELF::SHT_PROGBITS;
   data.sh_flags = ELF::SHF_ALLOC | (isFar ? ELF::SHF_X86_64_LARGE : 0);
   data.sh_offset = position;
   data.sh_size = weights.getSize();
-  data.sh_addralign = ONNX_AOT_ALIGNMENT;
-  position += weights.getSize();
+  data.sh_addralign = isPlaceholder ? pageAlignment : ONNX_AOT_ALIGNMENT;
+  if (!isPlaceholder)
+    position += weights.getSize();
 
   Elf::Sym symbols[2] = {};
   symbols[1].st_name = strings.add(symbol);
@@ -126,7 +132,8 @@ llvm::Error onnx_aot::writeWeightObject(const WeightImage &weights,
 
   writeStruct(os, header);
   os.write_zeros(data.sh_offset - sizeof(header));
-  weights.write(os);
+  if (!isPlaceholder)
+    weights.write(os);
   writeStruct(os, symbols);
   os << strings.bytes;
   writeStruct(os, sections);
