@@ -21,6 +21,7 @@ struct Canonicalize : onnx_aot::impl::CanonicalizeBase<Canonicalize> {
     populateElementwiseRewrites(set);
     populateShapeRewrites(set);
     populateMatMulRewrites(set);
+    populateConvolutionRewrites(set);
     patterns = std::move(set);
     return success();
   }

@@ -139,11 +139,15 @@ struct Product {
 static std::optional<Product> getProduct(Operation *op) {
   Product product;
   auto conv = dyn_cast_or_null<ConvOp>(op);
+  auto transposed = dyn_cast_or_null<ConvTransposeOp>(op);
   auto gemm = dyn_cast_or_null<GemmOp>(op);
   auto matmul = dyn_cast_or_null<MatMulOp>(op);
   if (conv) {
     product.weight = conv.getW();
     product.bias = conv.getB();
+  } else if (transposed) {
+    product.weight = transposed.getW();
+    product.bias = transposed.getB();
   } else if (gemm) {
     product.weight = gemm.getB();
     product.bias = gemm.getC();
@@ -165,6 +169,14 @@ static std::optional<Product> getProduct(Operation *op) {
       return std::nullopt;
     product.channels = product.period = shape[0];
     product.inner = type.getNumElements() / shape[0];
+  } else if (transposed) {
+    int64_t group = transposed.getGroup();
+    if (group < 1 || shape[0] % group != 0)
+      return std::nullopt;
+    product.period = shape[1];
+    product.channels = shape[1] * group;
+    product.inner = type.getNumElements() / (shape[0] * shape[1]);
+    product.groupSize = type.getNumElements() / group;
   } else {
     if (*rank != 2)
       return std::nullopt;
@@ -232,6 +244,9 @@ private:
     std::optional<Product> product = getProduct(producer);
     if (!product || product->biasFactor == 0)
       return failure();
+    // A MatMul has no bias; making it a Gemm for an Add alone gains nothing.
+    if (isa<MatMulOp>(producer) && isa<AddOp, SubOp>(op))
+      return failure();
     std::optional<ConstantData> weight = ConstantData::get(product->weight);
     std::optional<SmallVector<double>> bias =
         SmallVector<double>(product->channels, 0.0);
@@ -245,8 +260,11 @@ private:
     Location loc = rewriter.getFusedLoc({producer->getLoc(), op->getLoc()});
     rewriter.setInsertionPoint(producer);
     Value newWeight = scaleWeight(rewriter, loc, *product, *weight, *scale);
-    Value newBias = scaleBias(rewriter, loc, *product, weight->getElementType(),
-                              *bias, *scale);
+    Value newBias;
+    if (product->bias ||
+        llvm::any_of(scale->offset, [](double offset) { return offset != 0; }))
+      newBias = scaleBias(rewriter, loc, *product, weight->getElementType(),
+                          *bias, *scale);
     replace(producer, op, newWeight, newBias, loc, rewriter);
     return success();
   }
@@ -265,7 +283,7 @@ private:
   static void replace(Operation *producer, Operation *op, Value weight,
                       Value bias, Location loc, PatternRewriter &rewriter) {
     Operation *fused;
-    if (isa<MatMulOp>(producer)) {
+    if (isa<MatMulOp>(producer) && bias) {
       fused = createInferred<GemmOp>(
           rewriter, loc, producer->getOperand(0), weight, bias,
           /*alpha=*/APFloat(1.0f), /*beta=*/APFloat(1.0f), /*trans_a=*/0,
@@ -273,7 +291,10 @@ private:
     } else {
       fused = rewriter.clone(*producer);
       fused->setLoc(loc);
-      fused->setOperands({producer->getOperand(0), weight, bias});
+      SmallVector<Value> operands = {producer->getOperand(0), weight};
+      if (bias)
+        operands.push_back(bias);
+      fused->setOperands(operands);
     }
     rewriter.replaceAllUsesWith(op->getResult(0), fused->getResult(0));
     rewriter.eraseOp(op);
@@ -281,11 +302,45 @@ private:
   }
 };
 
+// Pattern: BatchNormalization(x) of constants -> Add(Mul(x, factor), offset)
+struct DecomposeBatchNorm : OpRewritePattern<BatchNormalizationOp> {
+  // Only where the rewrite above found no weights.
+  DecomposeBatchNorm(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/0) {}
+  LogicalResult matchAndRewrite(BatchNormalizationOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(op.getX().getType());
+    if (!type || type.getRank() < 2 || type.isDynamicDim(1))
+      return failure();
+    int64_t channels = type.getDimSize(1);
+    std::optional<ChannelScale> scale = getBatchNorm(op, channels);
+    if (!scale || !isFinite(*scale))
+      return failure();
+    SmallVector<int64_t> shape(type.getRank() - 1, 1);
+    shape[0] = channels;
+    Location loc = op.getLoc();
+    auto create = [&](ArrayRef<double> numbers) {
+      ConstantBuilder builder(
+          RankedTensorType::get(shape, type.getElementType()));
+      for (auto [index, number] : llvm::enumerate(numbers))
+        builder.setFloat(index, number);
+      return createConstant(rewriter, loc, builder.finish());
+    };
+    Value scaled =
+        createInferred<MulOp>(rewriter, loc, op.getX(), create(scale->factor));
+    Value shifted =
+        createInferred<AddOp>(rewriter, loc, scaled, create(scale->offset));
+    rewriter.replaceAllUsesWith(op.getY(), shifted);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct FuseConvBatchNorm
     : onnx_aot::impl::FuseConvBatchNormBase<FuseConvBatchNorm> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FuseScale>(&getContext());
+    patterns.add<FuseScale, DecomposeBatchNorm>(&getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     if (failed(inferAllTypes(getOperation())))
       signalPassFailure();

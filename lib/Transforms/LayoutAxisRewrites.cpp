@@ -291,6 +291,39 @@ private:
   }
 };
 
+// Pattern: Resize(Transpose(x), scales) -> Transpose(Resize(x, scales'))
+struct PushThroughResize : OpRewritePattern<ResizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ResizeOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<TransposedValue> transposed = getTransposed(op.getX());
+    if (!transposed ||
+        op.getCoordinateTransformationMode() == "tf_crop_and_resize")
+      return failure();
+    // With axes the sizes stay in their order; without, there is one for each
+    // dimension.
+    SmallVector<int64_t> axes;
+    if (op.getAxes()) {
+      ArrayRef<int64_t> given = *op.getAxes();
+      for (int64_t axis : given) {
+        std::optional<int64_t> mapped = mapAxis(axis, *transposed);
+        if (!mapped)
+          return failure();
+        axes.push_back(*mapped);
+      }
+    } else {
+      axes = transposed->permutation;
+    }
+    auto moved = cast<ResizeOp>(rewriter.clone(*op.getOperation()));
+    moved.getXMutable().assign(transposed->source);
+    moved.getRoiMutable().clear();
+    moved.setAxes(ArrayRef(axes));
+    (void)inferAndSetResultTypes(moved);
+    replaceWithTransposed(rewriter, op, moved, transposed->permutation);
+    return success();
+  }
+};
+
 } // namespace
 
 void onnx_aot::populatePushTransposeAxisPatterns(RewritePatternSet &patterns) {
@@ -298,5 +331,6 @@ void onnx_aot::populatePushTransposeAxisPatterns(RewritePatternSet &patterns) {
       .add<PushThroughAlongAxis<SoftmaxOp>, PushThroughAlongAxis<LogSoftmaxOp>,
            PushThroughAlongAxis<HardmaxOp>, PushThroughSplit, PushThroughConcat,
            PushThroughReduction, PushThroughSqueeze, PushThroughUnsqueeze,
-           PushThroughSlice, PushThroughPad>(patterns.getContext());
+           PushThroughSlice, PushThroughPad, PushThroughResize>(
+          patterns.getContext());
 }

@@ -159,6 +159,47 @@ struct DropSameShape : OpRewritePattern<OpTy> {
   }
 };
 
+// Pattern: f(Expand(x), y) -> f(x, y), f pointwise, where y has the size anyway
+struct DropExpandBeforeBroadcast : RewritePattern {
+  DropExpandBeforeBroadcast(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp, EqualOp, LessOp,
+             LessOrEqualOp, GreaterOp, GreaterOrEqualOp, AndOp, OrOp, WhereOp>(
+            op))
+      return failure();
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto expand = operand.get().getDefiningOp<ExpandOp>();
+      if (!expand || !isBroadcast(op, operand, expand.getInput()))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { operand.set(expand.getInput()); });
+      return success();
+    }
+    return failure();
+  }
+
+private:
+  /// Whether the op has the same result shape with `value` for one operand.
+  static bool isBroadcast(Operation *op, OpOperand &replaced, Value value) {
+    SmallVector<Shape> shapes;
+    for (OpOperand &operand : op->getOpOperands()) {
+      std::optional<Shape> shape =
+          getShape(&operand == &replaced ? value : operand.get());
+      if (!shape)
+        return false;
+      shapes.push_back(*shape);
+    }
+    FailureOr<Shape> result = broadcastShapes(shapes);
+    std::optional<Shape> expected = getShape(op->getResult(0));
+    return succeeded(result) && expected &&
+           result->size() == expected->size() &&
+           llvm::all_of(llvm::zip_equal(*result, *expected), [](auto dims) {
+             return std::get<0>(dims) == std::get<1>(dims);
+           });
+  }
+};
+
 // Pattern: Pad(x) by nothing -> x
 struct DropEmptyPad : OpRewritePattern<PadOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -240,9 +281,9 @@ struct DropSingleSplit : OpRewritePattern<SplitOp> {
 } // namespace
 
 void onnx_aot::populateShapeRewrites(RewritePatternSet &patterns) {
-  patterns
-      .add<DropReshapes, MergeReshapes, DropIdentityTranspose, MergeTransposes,
-           DropWholeSlice, DropSameShape<ExpandOp>, DropSameShape<TileOp>,
-           DropEmptyPad, DropEmptyConcatInputs, JoinSplit, DropSingleSplit>(
-          patterns.getContext());
+  patterns.add<DropReshapes, MergeReshapes, DropIdentityTranspose,
+               MergeTransposes, DropWholeSlice, DropExpandBeforeBroadcast,
+               DropSameShape<ExpandOp>, DropSameShape<TileOp>, DropEmptyPad,
+               DropEmptyConcatInputs, JoinSplit, DropSingleSplit>(
+      patterns.getContext());
 }

@@ -90,3 +90,16 @@ func.func @turns_moves_of_unit_dimensions_into_reshapes(%x: tensor<?x4x1x1xf32, 
   %0 = onnx.Transpose %x {perm = array<i64: 0, 2, 3, 1>} : (tensor<?x4x1x1xf32, affine_map<()[s0] -> (s0, 4, 1, 1)>>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @moves_through_resize
+// CHECK: onnx.Conv {{.*}}channels_last
+// CHECK: onnx.Resize {{.*}}axes = array<i64: 0, 3, 1, 2>{{.*}} -> tensor<1x16x24x4xf32>
+// CHECK: onnx.Transpose
+func.func @moves_through_resize(%x: tensor<1x32x8x8xf32>, %w: tensor<4x32x1x1xf32>) -> tensor<*xf32> {
+  %scales = onnx.Constant dense<[1.0, 1.0, 2.0, 3.0]> : tensor<4xf32>
+  %0 = onnx.Conv %x, %w : (tensor<1x32x8x8xf32>, tensor<4x32x1x1xf32>) -> tensor<*xf32>
+  %1 = onnx.Resize %0, %scales {operandSegmentSizes = array<i32: 1, 0, 1, 0>} : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>
+  return %1 : tensor<*xf32>
+}

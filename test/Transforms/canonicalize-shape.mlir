@@ -79,3 +79,18 @@ func.func @joins_what_was_split(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor
   %2 = onnx.Concat %0#0, %0#1 {axis = 0 : i64} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
   return %1, %2 : tensor<4x6xf32>, tensor<8x3xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @broadcasts_without_expand
+// CHECK-SAME: (%[[X:.*]]: tensor<1x3xf32>, %[[Y:.*]]: tensor<2x3xf32>)
+// CHECK: %[[LARGE:.*]] = onnx.Expand
+// CHECK: onnx.Mul %[[X]], %[[Y]]
+// CHECK: onnx.Mul %[[LARGE]], %[[X]]
+func.func @broadcasts_without_expand(%x: tensor<1x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %shape = onnx.Constant dense<[2, 3]> : tensor<2xi64>
+  %0 = onnx.Expand %x, %shape : (tensor<1x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %1 = onnx.Mul %0, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %2 = onnx.Mul %0, %x : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+  return %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>
+}

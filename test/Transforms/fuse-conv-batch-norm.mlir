@@ -55,15 +55,19 @@ func.func @folds_into_a_transposed_gemm(%x: tensor<4x2xf32>) -> tensor<4x2xf32> 
 
 // -----
 
-// CHECK-LABEL: func.func @adds_a_bias_to_a_matmul
-// CHECK: onnx.Gemm
-// CHECK-NOT: onnx.Add
-func.func @adds_a_bias_to_a_matmul(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+// CHECK-LABEL: func.func @scales_a_matmul_but_makes_no_gemm_for_a_bias
+// CHECK-DAG: %[[W:.*]] = onnx.Constant dense<{{\[}}[2.000000e+00, 6.000000e+00], [6.000000e+00, 1.200000e+01]]>
+// CHECK: onnx.MatMul %{{.*}}, %[[W]]
+// CHECK: onnx.MatMul
+// CHECK: onnx.Add
+func.func @scales_a_matmul_but_makes_no_gemm_for_a_bias(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %w = onnx.Constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
   %b = onnx.Constant dense<[2.0, 3.0]> : tensor<2xf32>
   %0 = onnx.MatMul %x, %w : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
-  %1 = onnx.Add %b, %0 : (tensor<2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
-  return %1 : tensor<4x2xf32>
+  %1 = onnx.Mul %b, %0 : (tensor<2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  %2 = onnx.MatMul %1, %w : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %3 = onnx.Add %b, %2 : (tensor<2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %3 : tensor<4x2xf32>
 }
 
 // -----
@@ -89,4 +93,36 @@ func.func @keeps_what_is_no_scale(%x: tensor<1x1x4x2xf32>) -> (tensor<1x2x4x2xf3
   %4 = onnx.Conv %x, %w2 : (tensor<1x1x4x2xf32>, tensor<2x1x1x1xf32>) -> tensor<1x2x4x2xf32>
   %5 = onnx.Div %s, %4 : (tensor<f32>, tensor<1x2x4x2xf32>) -> tensor<1x2x4x2xf32>
   return %0, %1, %3, %5 : tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>, tensor<1x2x4x2xf32>
+}
+
+// -----
+
+// Two groups of one input channel and two outputs each: weight (c, j) belongs to
+// output channel 2 c + j.
+// CHECK-LABEL: func.func @folds_into_groups_of_a_transposed_conv
+// CHECK-DAG: %[[W:.*]] = onnx.Constant dense<{{.*}}1.000000e+00{{.*}}2.000000e+00{{.*}}3.000000e+00{{.*}}4.000000e+00{{.*}}> : tensor<2x2x1x1xf32>
+// CHECK: onnx.ConvTranspose %{{.*}}, %[[W]] {group = 2 : i64}
+// CHECK-NOT: onnx.Mul
+func.func @folds_into_groups_of_a_transposed_conv(%x: tensor<1x2x4x4xf32>) -> tensor<1x4x4x4xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<2x2x1x1xf32>
+  %c = onnx.Constant dense<[[[1.0]], [[2.0]], [[3.0]], [[4.0]]]> : tensor<4x1x1xf32>
+  %0 = onnx.ConvTranspose %x, %w {group = 2 : i64} : (tensor<1x2x4x4xf32>, tensor<2x2x1x1xf32>) -> tensor<1x4x4x4xf32>
+  %1 = onnx.Mul %0, %c : (tensor<1x4x4x4xf32>, tensor<4x1x1xf32>) -> tensor<1x4x4x4xf32>
+  return %1 : tensor<1x4x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @spells_out_what_has_no_weights
+// CHECK-DAG: %[[F:.*]] = onnx.Constant dense<{{.*}}1.000000e+00{{.*}}2.000000e+00{{.*}}> : tensor<2x1x1xf32>
+// CHECK-DAG: %[[O:.*]] = onnx.Constant dense<{{.*}}-1.000000e+00{{.*}}3.000000e+00{{.*}}> : tensor<2x1x1xf32>
+// CHECK: %[[M:.*]] = onnx.Mul %{{.*}}, %[[F]]
+// CHECK: onnx.Add %[[M]], %[[O]]
+func.func @spells_out_what_has_no_weights(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %scale = onnx.Constant dense<[2.0, 4.0]> : tensor<2xf32>
+  %shift = onnx.Constant dense<[0.0, 5.0]> : tensor<2xf32>
+  %mean = onnx.Constant dense<1.0> : tensor<2xf32>
+  %var = onnx.Constant dense<3.5> : tensor<2xf32>
+  %1:3 = onnx.BatchNormalization %x, %scale, %shift, %mean, %var {epsilon = 0.5 : f32} : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %1#0 : tensor<1x2x4x4xf32>
 }

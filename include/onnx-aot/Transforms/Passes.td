@@ -57,9 +57,10 @@ def FuseConvBatchNorm : Pass<"onnx-fuse-conv-batch-norm", "::mlir::ModuleOp"> {
   let summary = "Fuse per-channel scales into weights";
   let description = [{
     Requires inferred types. A BatchNormalization in inference mode, or a Mul, Div,
-    Add or Sub by a per-channel constant, behind a Conv, Gemm or
-    MatMul of constant weights becomes part of the weights and the bias, which are
-    computed in double and rounded once. Only where the product has no other user.
+    Add or Sub by a per-channel constant, behind a Conv,
+    ConvTranspose, Gemm or MatMul of constant weights becomes part of the weights and
+    the bias, which are computed in double and rounded once. Only where the product
+    has no other user. A BatchNormalization that is left becomes Mul and Add.
 
     ```mlir
     %0 = onnx.Conv %x, %w : ...
