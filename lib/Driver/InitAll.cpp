@@ -5,6 +5,8 @@
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Pipeline.h"
 #include "onnx-aot/Conversion/Passes.h"
+#include "onnx-aot/Codegen/Common/RegisterInterfaces.h"
+#include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"
 #include "onnx-aot/Transforms/Pipeline.h"
@@ -16,7 +18,8 @@
 void onnx_aot::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<onnx::OnnxDialect>();
+  registry.insert<onnx::OnnxDialect, kernel::KernelDialect>();
+  registerCodegenInterfaces(registry);
 }
 
 void onnx_aot::registerAllPasses() {

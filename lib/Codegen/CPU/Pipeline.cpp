@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -22,28 +23,36 @@ using namespace onnx_aot;
 void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
                                       const CodegenOptions &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  // 1. One form for all structured ops: the fusions below match generics.
-  functions.addPass(createLinalgGeneralizeNamedOpsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
-  // 2. Pointwise chains become one loop nest.
-  if (options.optLevel > 0)
-    functions.addPass(createLinalgElementwiseOpFusionPass());
+  // 1. Pointwise chains become one loop nest.
+  functions.addPass(createFuseElementwise());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
-  // 3. Caller-owned buffers, while sizes can still be read off tensor ops.
+  // 2. Caller-owned buffers, while sizes can still be read off tensor ops.
   manager.addPass(createDestinationStyleEntry());
+  // 3. Cut into kernels; what is left of the entry is views and launches.
+  if (options.optLevel > 0) {
+    PackOperandsOptions pack;
+    pack.vectorBytes = options.target.vectorBytes;
+    pack.vectorRegisters = options.target.vectorRegisters;
+    manager.addNestedPass<func::FuncOp>(createPackOperands(pack));
+    manager.addPass(createFormKernels());
+  }
   manager.addPass(createExternalizeConstants());
-  // 4. Write results where they are wanted instead of copying them there.
-  manager.addPass(bufferization::createEmptyTensorEliminationPass());
-  bufferization::OneShotBufferizePassOptions bufferize;
-  manager.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // 4. Buffers, with results written where they are wanted.
+  manager.addPass(createBufferizeEntry());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   // 5. Sizes are SSA values of the symbols now: place the buffers.
   manager.addPass(memref::createResolveShapedTypeResultDimsPass());
   manager.addPass(createPlanBuffers());
   manager.addPass(createCanonicalizerPass());
+  // 6. Write the kernels for the buffers they got.
+  EmitKernelsOptions emit;
+  emit.vectorBytes = options.target.vectorBytes;
+  emit.vectorRegisters = options.target.vectorRegisters;
+  manager.addPass(createEmitKernels(emit));
 }
 
 void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
@@ -58,7 +67,10 @@ void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createCSEPass());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(arith::createArithExpandOpsPass());
-  manager.addPass(createConvertVectorToLLVMPass());
+  ConvertVectorToLLVMPassOptions vectors;
+  // Only horizontal sums: the target's order of adding lanes is a fixed one.
+  vectors.reassociateFPReductions = true;
+  manager.addPass(createConvertVectorToLLVMPass(vectors));
   manager.addPass(createConvertMathToLLVMPass());
   // What LLVM has no intrinsic for.
   manager.addPass(createConvertMathToLibmPass());
@@ -69,6 +81,7 @@ void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createUBToLLVMConversionPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createParallelLaunch());
   manager.addPass(createAbiWrappers());
 }
 

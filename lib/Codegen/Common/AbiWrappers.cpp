@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AbiBuilder.h"
+
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/abi/Abi.h"
-
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -23,51 +23,6 @@ namespace onnx_aot {
 
 namespace {
 
-/// Builds LLVM dialect code in a few words.
-struct Emitter : OpBuilder {
-  Emitter(MLIRContext *context, Location loc)
-      : OpBuilder(context), loc(loc), ptr(LLVM::LLVMPointerType::get(context)),
-        i64(IntegerType::get(context, 64)), i32(IntegerType::get(context, 32)) {}
-
-  Value constant(int64_t value) {
-    return LLVM::ConstantOp::create(*this, loc, i64, getI64IntegerAttr(value));
-  }
-  Value constant32(int64_t value) {
-    return LLVM::ConstantOp::create(*this, loc, i32, getI32IntegerAttr(value));
-  }
-  Value null() { return LLVM::ZeroOp::create(*this, loc, ptr); }
-  Value multiply(Value a, Value b) {
-    return LLVM::MulOp::create(*this, loc, a, b);
-  }
-  Value add(Value a, Value b) { return LLVM::AddOp::create(*this, loc, a, b); }
-  /// Address of element `index` of an array of 8-byte elements.
-  Value element(Value base, int64_t index) {
-    return LLVM::GEPOp::create(*this, loc, ptr, i64, base,
-                               ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
-  }
-  Value load(Type type, Value base, int64_t index) {
-    return LLVM::LoadOp::create(*this, loc, type, element(base, index));
-  }
-  void store(Value value, Value base, int64_t index) {
-    LLVM::StoreOp::create(*this, loc, value, element(base, index));
-  }
-  Value isNull(Value pointer) {
-    return LLVM::ICmpOp::create(*this, loc, LLVM::ICmpPredicate::eq, pointer,
-                                null());
-  }
-  Value allocaOf(int64_t words) {
-    return LLVM::AllocaOp::create(*this, loc, ptr, i64, constant(words));
-  }
-
-  Location loc;
-  Type ptr, i64, i32;
-};
-
-/// Words of the context that the entry gets as its runtime.
-enum ContextWord { kRuntime, kHead, kStatus, kContextWords };
-/// Words of OnnxAotRuntime.
-enum RuntimeWord { kUser, kParallelFor, kAllocateWord, kReleaseWord,
-                   kAllocateOutputWord, kFail };
 /// Bytes in front of an allocated block: the next block, then padding.
 constexpr int64_t kHeaderBytes = ONNX_AOT_ALIGNMENT;
 
@@ -104,15 +59,15 @@ struct AbiWrappers : onnx_aot::impl::AbiWrappersBase<AbiWrappers> {
   }
 
 private:
-  Emitter emitterFor(LLVM::LLVMFuncOp function) {
-    Emitter b(&getContext(), entry.getLoc());
+  AbiBuilder emitterFor(LLVM::LLVMFuncOp function) {
+    AbiBuilder b(&getContext(), entry.getLoc());
     function.setLinkage(LLVM::Linkage::Internal);
     b.setInsertionPointToStart(function.addEntryBlock(b));
     return b;
   }
 
   /// Fills the shape part of a memref descriptor, row-major, and returns it.
-  Value describe(Emitter &b, Type type, Value data, ArrayRef<Value> sizes) {
+  Value describe(AbiBuilder &b, Type type, Value data, ArrayRef<Value> sizes) {
     Value descriptor = LLVM::PoisonOp::create(b, b.loc, type);
     auto insert = [&](Value value, ArrayRef<int64_t> position) {
       descriptor = LLVM::InsertValueOp::create(b, b.loc, descriptor, value,
@@ -131,7 +86,7 @@ private:
   }
 
   /// The sizes of a static-or-dynamic shape, dynamic ones taken from `values`.
-  SmallVector<Value> sizesOf(Emitter &b, ArrayRef<int64_t> shape,
+  SmallVector<Value> sizesOf(AbiBuilder &b, ArrayRef<int64_t> shape,
                              ValueRange values) {
     SmallVector<Value> sizes;
     for (int64_t size : shape) {
@@ -148,7 +103,7 @@ private:
         function->getAttrOfType<TypeAttr>(kBufferAttr).getValue());
   }
 
-  void finishService(Emitter &b, LLVM::LLVMFuncOp function, Value data,
+  void finishService(AbiBuilder &b, LLVM::LLVMFuncOp function, Value data,
                      ArrayRef<Value> sizes) {
     Type type = function.getFunctionType().getReturnType();
     LLVM::ReturnOp::create(b, b.loc, describe(b, type, data, sizes));
@@ -159,7 +114,7 @@ private:
     StringRef number = function.getName().drop_front(kAllocateOutput.size() + 1);
     int64_t index = 0;
     (void)number.getAsInteger(10, index);
-    Emitter b = emitterFor(function);
+    AbiBuilder b = emitterFor(function);
     auto buffer = memoryType(function);
     SmallVector<Value> sizes =
         sizesOf(b, buffer.getShape(), function.getArguments().drop_front());
@@ -180,7 +135,7 @@ private:
 
   /// (context, dims...) -> buffer from OnnxAotRuntime::allocate, put on the list.
   void defineAllocate(LLVM::LLVMFuncOp function) {
-    Emitter b = emitterFor(function);
+    AbiBuilder b = emitterFor(function);
     auto buffer = memoryType(function);
     SmallVector<Value> sizes =
         sizesOf(b, buffer.getShape(), function.getArguments().drop_front());
@@ -213,7 +168,7 @@ private:
 
   /// Loads a function pointer of the runtime; on a null runtime or pointer the
   /// service returns a null buffer.
-  Value loadService(Emitter &b, LLVM::LLVMFuncOp function, Value runtime,
+  Value loadService(AbiBuilder &b, LLVM::LLVMFuncOp function, Value runtime,
                     int64_t word) {
     SmallVector<Value> noSizes(
         memoryType(function).getRank(), b.constant(0));
@@ -237,7 +192,7 @@ private:
         calls.push_back(call);
     });
     for (LLVM::CallOp call : calls) {
-      Emitter b(&getContext(), call.getLoc());
+      AbiBuilder b(&getContext(), call.getLoc());
       Block *block = call->getBlock();
       Block *rest = block->splitBlock(std::next(call->getIterator()));
       Block *leave = &entry.getBody().emplaceBlock();
@@ -252,7 +207,7 @@ private:
   }
 
   /// Calls main.plan with symbols read from memory; returns its results.
-  SmallVector<Value> callPlan(Emitter &b, Value symbols) {
+  SmallVector<Value> callPlan(AbiBuilder &b, Value symbols) {
     SmallVector<Value> arguments;
     for (unsigned i = 0; i < numSymbols; ++i)
       arguments.push_back(b.load(b.i64, symbols, i));
@@ -282,7 +237,7 @@ private:
   void definePlan() {
     Type ptr = LLVM::LLVMPointerType::get(&getContext());
     LLVM::LLVMFuncOp function = createFunction("plan", {ptr, ptr, ptr});
-    Emitter b(&getContext(), entry.getLoc());
+    AbiBuilder b(&getContext(), entry.getLoc());
     b.setInsertionPointToStart(function.addEntryBlock(b));
     SmallVector<Value> results = callPlan(b, function.getArgument(0));
     auto guarded = [&](Value pointer, function_ref<void()> body) {
@@ -310,7 +265,7 @@ private:
     Type ptr = LLVM::LLVMPointerType::get(&getContext());
     LLVM::LLVMFuncOp function =
         createFunction("run", SmallVector<Type>(6, ptr));
-    Emitter b(&getContext(), entry.getLoc());
+    AbiBuilder b(&getContext(), entry.getLoc());
     b.setInsertionPointToStart(function.addEntryBlock(b));
     Value runtime = function.getArgument(0), weights = function.getArgument(1),
           symbols = function.getArgument(2), in = function.getArgument(3),
@@ -363,7 +318,7 @@ private:
   }
 
   /// Frees the list of blocks: while (head) { next = *head; release(head); }.
-  void releaseBlocks(Emitter &b, LLVM::LLVMFuncOp function, Value context,
+  void releaseBlocks(AbiBuilder &b, LLVM::LLVMFuncOp function, Value context,
                      Value runtime) {
     Block *loop = addBlock(function), *body = addBlock(function),
           *done = addBlock(function);

@@ -3,6 +3,7 @@
 #ifndef ONNX_AOT_CODEGEN_CPU_PASSES_H
 #define ONNX_AOT_CODEGEN_CPU_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

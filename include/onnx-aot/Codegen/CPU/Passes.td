@@ -16,6 +16,46 @@ def ApproximateMath : Pass<"cpu-approximate-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def EmitKernels : Pass<"cpu-emit-kernels", "::mlir::ModuleOp"> {
+  let summary = "Write vector code for every launched kernel";
+  let description = [{
+    Requires a bufferised entry. Each kernel becomes a function over a range of
+    tasks and each launch a call of `<kernel>.launch` with the number of tasks,
+    which the ABI wrappers turn into a parallel loop. Kernels that compute the same
+    on buffers of the same types are emitted once. The tensor bodies are removed.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "unsigned", "32",
+           "Width of a vector register in bytes">,
+    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
+           "Number of vector registers">
+  ];
+}
+
+def PackOperands : Pass<"cpu-pack-operands", "::mlir::func::FuncOp"> {
+  let summary = "Lay contraction operands out as the tiles will read them";
+  let description = [{
+    A constant right-hand side is stored in panels as wide as a register tile,
+    padded with zeros: its indexing map becomes
+    `(..., n floordiv W, k, n mod W)`. The weights of depthwise convolutions get
+    their channels last. A run-time right-hand side whose columns do not lie side
+    by side is transposed by a copy.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "unsigned", "32",
+           "Width of a vector register in bytes">,
+    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
+           "Number of vector registers">
+  ];
+}
+
 def LowerCopies : Pass<"cpu-lower-copies"> {
   let summary = "Turn copies between strided buffers into loops";
   let description = [{

@@ -34,6 +34,8 @@ constexpr llvm::StringLiteral kArenaBytesAttr = "codegen.arena_bytes";
 /// Prefix of the functions the entry may call that the runtime serves.
 constexpr llvm::StringLiteral kAllocateOutput = "onnx_aot.allocate_output";
 constexpr llvm::StringLiteral kAllocate = "onnx_aot.allocate";
+/// Suffix of the function that runs all tasks of a kernel.
+constexpr llvm::StringLiteral kLaunchSuffix = ".launch";
 /// On those functions: the memref type of the buffer they return.
 constexpr llvm::StringLiteral kBufferAttr = "codegen.buffer";
 

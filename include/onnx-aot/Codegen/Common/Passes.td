@@ -44,6 +44,44 @@ def ExternalizeConstants
   ];
 }
 
+def FuseElementwise : Pass<"codegen-fuse-elementwise"> {
+  let summary = "Merge pointwise generics with their pointwise consumers";
+  let description = [{
+    All structured ops but `linalg.fill` become generics. A pointwise generic
+    moves into its only consumer when that is pointwise too; one that only moves
+    data (a transposition or a broadcast) also moves into contractions, where it
+    becomes part of the indexing map.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Outline fused regions of the entry as kernels";
+  let description = [{
+    Each reduction with the pointwise ops after it, each row-wise chain and each
+    remaining pointwise op becomes a private function on tensors and a
+    `kernel.launch`. A group has one result, and no value leaves it and comes back.
+
+    ```mlir
+    %0 = linalg.generic {...matmul...} ins(%a, %b) outs(%zeros)
+    %1 = linalg.generic {...relu...} ins(%0) outs(%empty)
+    // becomes
+    %1 = kernel.launch @kernel.0(%a, %b) into (%empty)
+    ```
+  }];
+  let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def BufferizeEntry : Pass<"codegen-bufferize-entry", "::mlir::ModuleOp"> {
+  let summary = "Bufferize the entry function, not the kernels";
+  let description = [{
+    One-shot bufferisation after the elimination of needless `tensor.empty`.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def PlanBuffers : Pass<"codegen-plan-buffers", "::mlir::ModuleOp"> {
   let summary = "Place every temporary buffer of the entry in one arena";
   let description = [{
@@ -64,6 +102,16 @@ def AbiWrappers : Pass<"codegen-abi-wrappers", "::mlir::ModuleOp"> {
     with the signatures of abi/Abi.h, defines the functions by which the entry
     asks the runtime for memory, and lets the entry return early when there is
     none.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def ParallelLaunch : Pass<"codegen-parallel-launch", "::mlir::ModuleOp"> {
+  let summary = "Define the launchers of kernels by the runtime's parallel loop";
+  let description = [{
+    Requires the LLVM dialect. A launcher packs the kernel's arguments and hands a
+    task function to OnnxAotRuntime::parallel_for; with one task, or without that
+    service, it calls the kernel itself.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

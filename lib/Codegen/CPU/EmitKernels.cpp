@@ -1,0 +1,129 @@
+//===- EmitKernels.cpp - vector code for every launched kernel --------------===//
+
+#include "KernelEmitter.h"
+
+#include "onnx-aot/Codegen/CPU/Passes.h"
+#include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_EMITKERNELS
+#include "onnx-aot/Codegen/CPU/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+struct EmitKernels : onnx_aot::impl::EmitKernelsBase<EmitKernels> {
+  using EmitKernelsBase::EmitKernelsBase;
+
+  void runOnOperation() override {
+    func::FuncOp entry = getEntry(getOperation());
+    if (!entry)
+      return;
+    target.vectorBytes = vectorBytes;
+    target.vectorRegisters = vectorRegisters;
+    SmallVector<kernel::LaunchOp> launches;
+    entry.walk([&](kernel::LaunchOp launch) { launches.push_back(launch); });
+    DenseSet<Operation *> bodies;
+    for (kernel::LaunchOp launch : launches) {
+      auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+      bodies.insert(body);
+      if (failed(lower(launch, body)))
+        return signalPassFailure();
+    }
+    for (Operation *body : bodies)
+      body->erase();
+  }
+
+private:
+  /// What decides on the code: the body without names and the buffer types.
+  static std::string getKey(kernel::LaunchOp launch, func::FuncOp body) {
+    std::string key;
+    llvm::raw_string_ostream stream(key);
+    for (Type type : launch.getOperandTypes())
+      stream << type << ';';
+    OpPrintingFlags flags;
+    flags.useLocalScope();
+    std::string text;
+    llvm::raw_string_ostream bodyStream(text);
+    body->print(bodyStream, flags);
+    // The name stands before the first parenthesis.
+    key += StringRef(text).drop_until([](char c) { return c == '('; });
+    return key;
+  }
+
+  LogicalResult lower(kernel::LaunchOp launch, func::FuncOp body) {
+    Location loc = launch.getLoc();
+    OpBuilder builder(launch);
+    cpu::KernelEmitter counter(body, launch.getOperands(), target);
+    if (failed(counter.prepare()))
+      return launch.emitError("kernel cannot be emitted");
+    Value count = counter.emitTaskCount(builder, loc);
+
+    func::FuncOp &declaration = launchers[getKey(launch, body)];
+    if (!declaration) {
+      FailureOr<func::FuncOp> made = emitFunction(launch, body);
+      if (failed(made))
+        return failure();
+      declaration = *made;
+    }
+    EntryArguments arguments(getEntry(getOperation()));
+    SmallVector<Value> operands{arguments.runtime()};
+    llvm::append_range(operands, launch.getOperands());
+    operands.push_back(count);
+    func::CallOp::create(builder, loc, declaration, operands);
+    launch.erase();
+    return success();
+  }
+
+  /// The function over a range of tasks, and the declaration of its launcher.
+  FailureOr<func::FuncOp> emitFunction(kernel::LaunchOp launch,
+                                       func::FuncOp body) {
+    Location loc = launch.getLoc();
+    std::string name = ("k" + Twine(numFunctions++)).str();
+    auto index = IndexType::get(&getContext());
+    SmallVector<Type> types(launch.getOperandTypes());
+    types.append({index, index});
+    auto function = func::FuncOp::create(
+        loc, name, FunctionType::get(&getContext(), types, {}));
+    function.setPrivate();
+    getOperation().push_back(function);
+    Block *block = function.addEntryBlock();
+    OpBuilder builder = OpBuilder::atBlockBegin(block);
+    ValueRange arguments = block->getArguments();
+    cpu::KernelEmitter emitter(body, arguments.drop_back(2), target);
+    if (failed(emitter.prepare()))
+      return failure();
+    emitter.emitTasks(builder, loc, arguments[types.size() - 2], arguments.back());
+    builder.setInsertionPointToEnd(block);
+    func::ReturnOp::create(builder, loc);
+
+    SmallVector<Type> launchTypes{
+        EntryArguments(getEntry(getOperation())).runtime().getType()};
+    llvm::append_range(launchTypes, launch.getOperandTypes());
+    launchTypes.push_back(index);
+    auto declaration = func::FuncOp::create(
+        loc, (name + kLaunchSuffix).str(),
+        FunctionType::get(&getContext(), launchTypes, {}));
+    declaration.setPrivate();
+    getOperation().push_back(declaration);
+    return declaration;
+  }
+
+  TargetInfo target;
+  llvm::StringMap<func::FuncOp> launchers;
+  unsigned numFunctions = 0;
+};
+
+} // namespace

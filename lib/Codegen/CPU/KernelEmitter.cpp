@@ -1,0 +1,547 @@
+//===- KernelEmitter.cpp - loops, tiles and reductions of a kernel ----------===//
+
+#include "KernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::cpu;
+using namespace onnx_aot::codegen;
+
+KernelEmitter::KernelEmitter(func::FuncOp kernel, ValueRange values,
+                             const TargetInfo &target)
+    : kernel(kernel), target(target), builder(kernel.getContext()),
+      loc(kernel.getLoc()) {
+  for (auto [argument, value] :
+       llvm::zip_equal(kernel.getArguments(), values))
+    arguments[argument] = value;
+}
+
+LogicalResult KernelEmitter::prepare() {
+  for (auto op : kernel.getBody().front().getOps<linalg::GenericOp>()) {
+    ops.push_back(op);
+    for (Value result : op->getResults())
+      producers[result] = op;
+  }
+  FailureOr<KernelDomain> analyzed = KernelDomain::analyze(ops);
+  if (failed(analyzed))
+    return failure();
+  domain = *analyzed;
+  SmallVector<int64_t> sizes;
+  for (unsigned dim = 0; dim < domain->getNumDims(); ++dim)
+    sizes.push_back(getStaticSize(dim));
+  tiling = selectTiling({ops, *domain, sizes}, target);
+  return success();
+}
+
+//===--- Sizes ------------------------------------------------------------===//
+
+Value KernelEmitter::getArgument(Value value) {
+  auto known = arguments.find(value);
+  if (known != arguments.end())
+    return known->second;
+  Operation *definer = value.getDefiningOp();
+  if (definer && definer->hasTrait<OpTrait::ConstantLike>())
+    return builder.clone(*definer)->getResult(0);
+  return {};
+}
+
+/// An operand of the kernel's ops that has `dim` as an axis of its own.
+static std::optional<std::pair<Value, int64_t>>
+findAxis(ArrayRef<linalg::GenericOp> ops, const KernelDomain &domain,
+         unsigned dim, function_ref<bool(Value)> accept) {
+  for (linalg::GenericOp op : ops) {
+    ArrayRef<unsigned> dims = domain.getLoopDims(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!accept(operand.get()))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+        if (auto loop = dyn_cast<AffineDimExpr>(expr))
+          if (dims[loop.getPosition()] == dim)
+            return std::make_pair(operand.get(), (int64_t)axis);
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t KernelEmitter::getStaticSize(unsigned dim) {
+  for (linalg::GenericOp op : ops) {
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    for (auto [loop, of] : llvm::enumerate(domain->getLoopDims(op)))
+      if (of == dim && !ShapedType::isDynamic(ranges[loop]))
+        return ranges[loop];
+  }
+  return ShapedType::kDynamic;
+}
+
+Value KernelEmitter::getSizeValue(unsigned dim) {
+  int64_t size = getStaticSize(dim);
+  if (!ShapedType::isDynamic(size))
+    return constant(size);
+  auto axis = findAxis(ops, *domain, dim, [&](Value value) {
+    return arguments.contains(value) &&
+           isa<MemRefType>(arguments.lookup(value).getType());
+  });
+  if (axis)
+    return memref::DimOp::create(builder, loc, arguments.lookup(axis->first),
+                                 axis->second);
+  // The output of a kernel whose last op starts from a fill.
+  axis = findAxis(ops, *domain, dim, [](Value value) {
+    return value.getDefiningOp<linalg::FillOp>() ||
+           value.getDefiningOp<tensor::EmptyOp>();
+  });
+  assert(axis && "a dimension without a size");
+  Value source = axis->first;
+  if (auto fill = source.getDefiningOp<linalg::FillOp>())
+    source = fill.getDpsInits()[0];
+  if (Value buffer = arguments.lookup(source))
+    return memref::DimOp::create(builder, loc, buffer, axis->second);
+  auto empty = source.getDefiningOp<tensor::EmptyOp>();
+  return getArgument(empty.getDynamicSize(axis->second));
+}
+
+//===--- Tasks and loops --------------------------------------------------===//
+
+Value KernelEmitter::constant(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+static Value ceilDiv(OpBuilder &b, Location loc, Value a, int64_t divisor) {
+  Value padded = b.createOrFold<arith::AddIOp>(
+      loc, a, arith::ConstantIndexOp::create(b, loc, divisor - 1));
+  return b.createOrFold<arith::DivUIOp>(
+      loc, padded, arith::ConstantIndexOp::create(b, loc, divisor));
+}
+
+Value KernelEmitter::emitTaskCount(OpBuilder &outer, Location where) {
+  OpBuilder saved = builder;
+  builder = outer;
+  loc = where;
+  Value count = constant(1);
+  for (unsigned dim : tiling.order)
+    if (tiling.blocks[dim])
+      count = builder.createOrFold<arith::MulIOp>(
+          loc, count,
+          ceilDiv(builder, loc, getSizeValue(dim), tiling.blocks[dim]));
+  builder = saved;
+  return count;
+}
+
+void KernelEmitter::emitTasks(OpBuilder &outer, Location where, Value begin,
+                              Value end) {
+  builder = outer;
+  loc = where;
+  scopes.emplace_back();
+  extents.assign(domain->getNumDims(), Extent());
+  auto loop = scf::ForOp::create(builder, loc, begin, end, constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  // Sizes are wanted before the loop.
+  builder.setInsertionPoint(loop);
+  SmallVector<Value> sizes(domain->getNumDims());
+  for (unsigned dim : tiling.order)
+    sizes[dim] = getSizeValue(dim);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> lower(sizes.size()), upper(sizes);
+  Value rest = loop.getInductionVar();
+  for (unsigned dim : llvm::reverse(tiling.order)) {
+    int64_t block = tiling.blocks[dim];
+    if (!block) {
+      lower[dim] = constant(0);
+      continue;
+    }
+    Value blocks = ceilDiv(builder, loc, sizes[dim], block);
+    Value number = builder.createOrFold<arith::RemUIOp>(loc, rest, blocks);
+    rest = builder.createOrFold<arith::DivUIOp>(loc, rest, blocks);
+    lower[dim] = builder.createOrFold<arith::MulIOp>(loc, number, constant(block));
+    Value end = builder.createOrFold<arith::AddIOp>(loc, lower[dim],
+                                                    constant(block));
+    int64_t size = getStaticSize(dim);
+    upper[dim] = !ShapedType::isDynamic(size) && size % block == 0
+                     ? end
+                     : builder.createOrFold<arith::MinUIOp>(loc, end, sizes[dim]);
+  }
+  scopes.emplace_back();
+  emitLoops(0, lower, upper);
+  scopes.pop_back();
+  scopes.pop_back();
+}
+
+void KernelEmitter::emitLoops(unsigned level, ArrayRef<Value> lower,
+                              ArrayRef<Value> upper) {
+  if (level == tiling.order.size())
+    return emitTile();
+  unsigned dim = tiling.order[level];
+  int64_t size = getStaticSize(dim), block = tiling.blocks[dim];
+  std::optional<int64_t> span;
+  if (!ShapedType::isDynamic(size)) {
+    if (!block)
+      span = size;
+    else if (size % block == 0)
+      span = block;
+  }
+  emitSteps(dim, lower[dim], upper[dim], span, [&](Extent extent) {
+    extents[dim] = extent;
+    emitLoops(level + 1, lower, upper);
+  });
+}
+
+/// Runs `body` over a range in tiles: full tiles in a loop, then what is left in
+/// smaller tiles of constant size; along the lanes the very last one is masked.
+void KernelEmitter::emitSteps(unsigned dim, Value lower, Value upper,
+                              std::optional<int64_t> span,
+                              function_ref<void(Extent)> body) {
+  bool isLane = (int)dim == tiling.laneDim;
+  int64_t unit = isLane ? tiling.lanes : 1;
+  int64_t units = isLane ? tiling.vectors
+                         : ((int)dim == tiling.rowDim ? tiling.rows : 1);
+  auto inScope = [&](Extent extent) {
+    scopes.emplace_back();
+    body(extent);
+    scopes.pop_back();
+  };
+  auto loopOver = [&](Value from, Value to, int64_t count) {
+    auto loop =
+        scf::ForOp::create(builder, loc, from, to, constant(count * unit));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    inScope({loop.getInductionVar(), count, {}, 0});
+  };
+  auto advance = [&](Value from, int64_t by) {
+    return builder.createOrFold<arith::AddIOp>(loc, from, constant(by));
+  };
+
+  if (span) {
+    int64_t step = units * unit, full = *span / step * step, rest = *span - full;
+    if (full == step)
+      inScope({lower, units, {}, 0});
+    else if (full)
+      loopOver(lower, advance(lower, full), units);
+    if (!rest)
+      return;
+    Extent last;
+    last.base = advance(lower, full);
+    last.count = llvm::divideCeil(rest, unit);
+    if (rest % unit) {
+      last.staticRest = rest;
+      last.rest = constant(rest);
+    }
+    inScope(last);
+    return;
+  }
+
+  Value from = lower;
+  SmallVector<int64_t> counts{units};
+  if (units > 4)
+    counts.push_back(4);
+  if (units > 1)
+    counts.push_back(1);
+  for (int64_t count : counts) {
+    int64_t step = count * unit;
+    Value left = builder.createOrFold<arith::SubIOp>(loc, upper, from);
+    Value whole = builder.createOrFold<arith::DivUIOp>(loc, left, constant(step));
+    Value length =
+        builder.createOrFold<arith::MulIOp>(loc, whole, constant(step));
+    Value to = builder.createOrFold<arith::AddIOp>(loc, from, length);
+    loopOver(from, to, count);
+    from = to;
+  }
+  if (unit == 1)
+    return;
+  Value rest = arith::SubIOp::create(builder, loc, upper, from);
+  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt,
+                                     rest, constant(0));
+  auto branch = scf::IfOp::create(builder, loc, some, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  inScope({from, 1, rest, 0});
+}
+
+//===--- Tiles ------------------------------------------------------------===//
+
+/// The lane index of vector `j` from `base` on.
+static LinearIndex laneIndex(Value base, int64_t vector, int64_t lanes) {
+  LinearIndex index = LinearIndex::of(base) + vector * lanes;
+  index.lane = 1;
+  return index;
+}
+
+SmallVector<Point> KernelEmitter::getTilePoints() {
+  Point base(domain->getNumDims());
+  for (unsigned dim : tiling.order)
+    base[dim] = LinearIndex::of(extents[dim].base);
+  SmallVector<Point> points;
+  int64_t rows = tiling.rowDim < 0 ? 1 : extents[tiling.rowDim].count;
+  bool lanes = tiling.laneDim >= 0 && !domain->isReductionDim(tiling.laneDim);
+  int64_t vectors = lanes ? extents[tiling.laneDim].count : 1;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      Point point = base;
+      if (tiling.rowDim >= 0)
+        point[tiling.rowDim] = base[tiling.rowDim] + row;
+      if (lanes)
+        point[tiling.laneDim] = laneIndex(extents[tiling.laneDim].base, vector,
+                                          tiling.lanes);
+      points.push_back(point);
+    }
+  return points;
+}
+
+void KernelEmitter::emitTile() {
+  scopes.emplace_back();
+  if (tiling.laneDim >= 0)
+    laneExtent = extents[tiling.laneDim];
+  for (linalg::GenericOp op : ops)
+    if (!isPointwise(op))
+      emitReduction(op);
+  storeResults(ops.back());
+  scopes.pop_back();
+}
+
+void KernelEmitter::storeResults(linalg::GenericOp op) {
+  SmallVector<unsigned> inner;
+  bool lanesInside = false;
+  if (isPointwise(op))
+    for (unsigned dim : domain->getReductionDims())
+      if (llvm::is_contained(domain->getLoopDims(op), dim)) {
+        if ((int)dim == tiling.laneDim)
+          lanesInside = true;
+        else
+          inner.push_back(dim);
+      }
+  if (lanesInside)
+    inner.push_back(tiling.laneDim);
+  SmallVector<Point> points = getTilePoints();
+  if (inner.empty()) {
+    for (const Point &point : points)
+      storeAt(op, point);
+    return;
+  }
+  // A row-wise op runs over the reduction dimensions once more.
+  std::function<void(unsigned)> nest = [&](unsigned level) {
+    unsigned dim = inner[level];
+    Value size = getSizeValue(dim);
+    int64_t known = getStaticSize(dim);
+    std::optional<int64_t> span;
+    if (!ShapedType::isDynamic(known))
+      span = known;
+    emitSteps(dim, constant(0), size, span, [&](Extent extent) {
+      extents[dim] = extent;
+      if (level + 1 < inner.size())
+        return nest(level + 1);
+      if ((int)dim == tiling.laneDim)
+        laneExtent = extent;
+      for (Point point : points) {
+        for (unsigned other : inner)
+          point[other] = LinearIndex::of(extents[other].base);
+        for (int64_t vector = 0; vector < extent.count; ++vector) {
+          if ((int)dim == tiling.laneDim)
+            point[dim] = laneIndex(extent.base, vector, tiling.lanes);
+          storeAt(op, point);
+        }
+      }
+    });
+  };
+  nest(0);
+}
+
+void KernelEmitter::storeAt(linalg::GenericOp op, const Point &point) {
+  currentMask = tiling.laneDim >= 0 ? getMask(point[tiling.laneDim]) : Value();
+  SmallVector<Value> values = evaluateOp(op, point);
+  unsigned firstOutput = kernel.getNumArguments() - op.getNumDpsInits();
+  for (auto [index, value] : llvm::enumerate(values)) {
+    AffineMap map =
+        op.getMatchingIndexingMap(op.getDpsInitOperand(index));
+    store(value, getArgument(kernel.getArgument(firstOutput + index)),
+          getIndices(map, op, point));
+  }
+}
+
+//===--- Reductions -------------------------------------------------------===//
+
+Value KernelEmitter::combine(const Combiner &combiner, Value accumulator,
+                             Value value) {
+  Value operands[2] = {value, value};
+  operands[combiner.accumulator] = accumulator;
+  OperationState state(loc, combiner.op->getName());
+  state.addOperands(operands);
+  state.addTypes(accumulator.getType());
+  state.addAttributes(combiner.op->getAttrs());
+  return builder.create(state)->getResult(0);
+}
+
+Value KernelEmitter::reduceLanes(const Combiner &combiner, Value vector,
+                                 Value initial) {
+  std::optional<vector::CombiningKind> kind =
+      linalg::getCombinerOpKind(combiner.op);
+  Value scalar = vector::ReductionOp::create(builder, loc, *kind, vector);
+  return combine(combiner, initial, scalar);
+}
+
+void KernelEmitter::emitReduction(linalg::GenericOp op) {
+  Combiner combiner = *getCombiner(op);
+  Value initial = getArgument(getInitialScalar(op));
+  bool reducesLanes =
+      tiling.laneDim >= 0 && domain->isReductionDim(tiling.laneDim);
+  SmallVector<Point> points = getTilePoints();
+  SmallVector<unsigned> dims;
+  // Loops in the op's own order, the lanes innermost.
+  for (unsigned dim : domain->getLoopDims(op))
+    if (domain->isReductionDim(dim) && (int)dim != tiling.laneDim)
+      dims.push_back(dim);
+  Point point = points.front();
+
+  SmallVector<Value> accumulators;
+  if (!reducesLanes) {
+    for (size_t i = 0; i < points.size(); ++i)
+      accumulators.push_back(tiling.laneDim >= 0 ? toVector(initial) : initial);
+    emitReductionLoops(dims, point, accumulators, op, combiner);
+  } else {
+    TypedAttr neutral = *arith::getNeutralElement(combiner.op);
+    Value start = toVector(arith::ConstantOp::create(builder, loc, neutral));
+    accumulators.assign(points.size() * tiling.vectors, start);
+    emitReductionLoops(dims, point, accumulators, op, combiner);
+    SmallVector<Value> scalars;
+    for (size_t row = 0; row < points.size(); ++row) {
+      Value sum = accumulators[row * tiling.vectors];
+      for (int64_t i = 1; i < tiling.vectors; ++i)
+        sum = combine(combiner, sum, accumulators[row * tiling.vectors + i]);
+      scalars.push_back(reduceLanes(combiner, sum, initial));
+    }
+    accumulators = scalars;
+  }
+  for (auto [at, value] : llvm::zip_equal(points, accumulators))
+    scopes.back().results.push_back({op, at, {value}});
+}
+
+void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
+                                       SmallVector<Value> &accumulators,
+                                       linalg::GenericOp op,
+                                       const Combiner &combiner) {
+  // One loop that carries the accumulators.
+  auto loopOver = [&](Value from, Value to, int64_t step,
+                      function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(builder, loc, from, to, constant(step),
+                                   accumulators);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    accumulators.assign(loop.getRegionIterArgs().begin(),
+                        loop.getRegionIterArgs().end());
+    scopes.emplace_back();
+    body(loop.getInductionVar());
+    scopes.pop_back();
+    scf::YieldOp::create(builder, loc, accumulators);
+    accumulators.assign(loop.getResults().begin(), loop.getResults().end());
+  };
+
+  if (!dims.empty()) {
+    unsigned dim = dims.front();
+    int64_t size = getStaticSize(dim);
+    if (!ShapedType::isDynamic(size) && size <= tiling.unrollReduction) {
+      for (int64_t i = 0; i < size; ++i) {
+        point[dim] = LinearIndex::of(i);
+        emitReductionLoops(dims.drop_front(), point, accumulators, op, combiner);
+      }
+      return;
+    }
+    loopOver(constant(0), getSizeValue(dim), 1, [&](Value index) {
+      point[dim] = LinearIndex::of(index);
+      emitReductionLoops(dims.drop_front(), point, accumulators, op, combiner);
+    });
+    return;
+  }
+  if (tiling.laneDim < 0 || !domain->isReductionDim(tiling.laneDim)) {
+    accumulate(op, combiner, point, accumulators);
+    return;
+  }
+
+  // Along the lanes: whole tiles, single vectors, a masked rest.
+  unsigned dim = tiling.laneDim;
+  int64_t size = getStaticSize(dim);
+  Value total = getSizeValue(dim), from = constant(0);
+  SmallVector<int64_t> counts{tiling.vectors};
+  if (tiling.vectors > 1)
+    counts.push_back(1);
+  for (int64_t count : counts) {
+    int64_t step = count * tiling.lanes;
+    Value left = builder.createOrFold<arith::SubIOp>(loc, total, from);
+    Value whole = builder.createOrFold<arith::DivUIOp>(loc, left, constant(step));
+    Value length =
+        builder.createOrFold<arith::MulIOp>(loc, whole, constant(step));
+    Value to = builder.createOrFold<arith::AddIOp>(loc, from, length);
+    loopOver(from, to, step, [&](Value index) {
+      laneExtent = {index, count, {}, 0};
+      accumulate(op, combiner, point, accumulators);
+    });
+    from = to;
+  }
+  if (!ShapedType::isDynamic(size) && size % tiling.lanes == 0)
+    return;
+  Value rest = builder.createOrFold<arith::SubIOp>(loc, total, from);
+  Value end = builder.createOrFold<arith::AddIOp>(loc, from, rest);
+  // A loop of at most one turn: nothing is read when there is no rest.
+  loopOver(from, end, tiling.lanes, [&](Value index) {
+    laneExtent = {index, 1, rest, 0};
+    accumulate(op, combiner, point, accumulators);
+  });
+}
+
+void KernelEmitter::accumulate(linalg::GenericOp op, const Combiner &combiner,
+                               Point at, SmallVector<Value> &accumulators) {
+  bool reducesLanes =
+      tiling.laneDim >= 0 && domain->isReductionDim(tiling.laneDim);
+  Operation *combining = combiner.op;
+  Value term = combining->getOperand(1 - combiner.accumulator);
+  auto product = term.getDefiningOp<arith::MulFOp>();
+  bool fused = isa<arith::AddFOp>(combining) && product && term.hasOneUse() &&
+               product->getBlock() == op.getBody();
+  auto skip = [&](Operation *inner) {
+    return inner == combining || (fused && inner == product);
+  };
+  SmallVector<Point> points = getTilePoints();
+  int64_t vectors = reducesLanes ? laneExtent.count : 1;
+  int64_t stride = reducesLanes ? tiling.vectors : 1;
+  for (auto [row, tilePoint] : llvm::enumerate(points))
+    for (int64_t vector = 0; vector < vectors; ++vector) {
+      Point point = at;
+      for (unsigned dim : tiling.order)
+        point[dim] = tilePoint[dim];
+      if (reducesLanes)
+        point[tiling.laneDim] =
+            laneIndex(laneExtent.base, vector, tiling.lanes);
+      currentMask =
+          tiling.laneDim >= 0 ? getMask(point[tiling.laneDim]) : Value();
+      IRMapping mapping;
+      bindInputs(op, point, mapping);
+      evaluateBody(op, point, mapping, skip);
+      Value &accumulator = accumulators[row * stride + vector];
+      bool isVector = isa<VectorType>(accumulator.getType());
+      auto operand = [&](Value value) {
+        Value mapped = mapping.lookupOrNull(value);
+        if (!mapped)
+          mapped = getArgument(value);
+        return isVector ? toVector(mapped) : mapped;
+      };
+      Value next;
+      if (fused && isVector)
+        next = vector::FMAOp::create(builder, loc, operand(product.getLhs()),
+                                     operand(product.getRhs()), accumulator);
+      else if (fused)
+        next = math::FmaOp::create(builder, loc, operand(product.getLhs()),
+                                   operand(product.getRhs()), accumulator);
+      else
+        next = combine(combiner, accumulator, operand(term));
+      Value mask = reducesLanes ? currentMask : Value();
+      accumulator = mask ? arith::SelectOp::create(builder, loc, mask, next,
+                                                   accumulator)
+                               .getResult()
+                         : next;
+    }
+}

@@ -1,0 +1,151 @@
+//===- KernelEmitter.h - vector code for one kernel -------------*- C++ -*-===//
+//
+// Writes the loops of a kernel from its linalg body: for each tile of the parallel
+// dimensions the reductions run with their accumulators in registers, and the
+// values stored are evaluated backwards from the results, so that pointwise ops
+// never go through memory. Loads that several points of a tile share are made
+// once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_CODEGEN_CPU_KERNELEMITTER_H
+#define ONNX_AOT_CODEGEN_CPU_KERNELEMITTER_H
+
+#include "LinearIndex.h"
+#include "Tiling.h"
+
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace onnx_aot::cpu {
+
+/// A point, or a vector of points, of the kernel's dimensions.
+using Point = llvm::SmallVector<LinearIndex>;
+
+class KernelEmitter {
+public:
+  /// `kernel` is the tensor function; `arguments` are the values that stand for
+  /// its arguments, with buffers in place of tensors.
+  KernelEmitter(mlir::func::FuncOp kernel, mlir::ValueRange arguments,
+                const TargetInfo &target);
+
+  /// Finds the domain and the tiling; fails when the kernel cannot be emitted.
+  llvm::LogicalResult prepare();
+
+  /// Emits the number of tasks, an index.
+  mlir::Value emitTaskCount(mlir::OpBuilder &builder, mlir::Location loc);
+
+  /// Emits the loop over the tasks `begin` to `end`.
+  void emitTasks(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value begin, mlir::Value end);
+
+private:
+  /// Values computed for the tile under construction. Values of an outer loop
+  /// are visible in inner ones.
+  struct Scope {
+    struct Load {
+      mlir::Value source;
+      llvm::SmallVector<LinearIndex> indices;
+      mlir::Value mask, value;
+    };
+    std::vector<Load> loads;
+    struct Result {
+      mlir::Operation *op;
+      Point point;
+      llvm::SmallVector<mlir::Value> values;
+    };
+    std::vector<Result> results;
+    std::vector<std::pair<LinearIndex, mlir::Value>> indices;
+    std::vector<std::pair<mlir::Value, mlir::Value>> broadcasts;
+    struct Mask {
+      mlir::Value rest;
+      int64_t offset;
+      mlir::Value value;
+    };
+    std::vector<Mask> masks;
+  };
+  /// Part of a dimension that a tile covers.
+  struct Extent {
+    mlir::Value base;
+    int64_t count = 1;      ///< points, or vectors along the lane dimension
+    mlir::Value rest;       ///< lanes left from base on, where a mask is needed
+    int64_t staticRest = 0; ///< the same as a constant
+  };
+
+  mlir::OpFoldResult getSize(unsigned dim);
+  mlir::Value getSizeValue(unsigned dim);
+  int64_t getStaticSize(unsigned dim);
+  mlir::Value getArgument(mlir::Value kernelValue);
+
+  void emitLoops(unsigned level, llvm::ArrayRef<mlir::Value> lower,
+                 llvm::ArrayRef<mlir::Value> upper);
+  void emitSteps(unsigned dim, mlir::Value lower, mlir::Value upper,
+                 std::optional<int64_t> staticSpan,
+                 llvm::function_ref<void(Extent)> body);
+  void emitTile();
+  void emitReduction(mlir::linalg::GenericOp op);
+  void emitReductionLoops(llvm::ArrayRef<unsigned> dims, Point point,
+                          llvm::SmallVector<mlir::Value> &accumulators,
+                          mlir::linalg::GenericOp op,
+                          const codegen::Combiner &combiner);
+  void accumulate(mlir::linalg::GenericOp op, const codegen::Combiner &combiner,
+                  Point point, llvm::SmallVector<mlir::Value> &accumulators);
+  void storeResults(mlir::linalg::GenericOp op);
+  void storeAt(mlir::linalg::GenericOp op, const Point &point);
+
+  /// All points of the tile: rows times vectors.
+  llvm::SmallVector<Point> getTilePoints();
+
+  /// The op's results at a point, vectors when the point has lanes that matter.
+  llvm::SmallVector<mlir::Value> evaluateOp(mlir::linalg::GenericOp op,
+                                            const Point &point);
+  /// Values of the body's arguments at a point.
+  void bindInputs(mlir::linalg::GenericOp op, const Point &point,
+                  mlir::IRMapping &mapping);
+  void evaluateBody(mlir::linalg::GenericOp op, const Point &point,
+                    mlir::IRMapping &mapping,
+                    llvm::function_ref<bool(mlir::Operation *)> skip);
+  mlir::Value emitExtract(mlir::tensor::ExtractOp op, const Point &point,
+                          mlir::linalg::GenericOp parent,
+                          mlir::IRMapping &mapping);
+  llvm::SmallVector<LinearIndex> getIndices(mlir::AffineMap map,
+                                            mlir::linalg::GenericOp op,
+                                            const Point &point);
+  mlir::Value load(mlir::Value source, llvm::ArrayRef<LinearIndex> indices);
+  mlir::Value emitLoad(mlir::Value source, llvm::ArrayRef<LinearIndex> indices,
+                       mlir::Value mask);
+  void store(mlir::Value value, mlir::Value target,
+             llvm::ArrayRef<LinearIndex> indices);
+
+  mlir::Value constant(int64_t value);
+  mlir::Value materialize(const LinearIndex &index);
+  mlir::Value toVector(mlir::Value scalar);
+  mlir::Value combine(const codegen::Combiner &combiner, mlir::Value accumulator,
+                      mlir::Value value);
+  mlir::Value reduceLanes(const codegen::Combiner &combiner, mlir::Value vector,
+                          mlir::Value initial);
+  mlir::Value getMask(const LinearIndex &laneIndex);
+  LinearIndex divide(const LinearIndex &index, int64_t divisor);
+
+  mlir::func::FuncOp kernel;
+  llvm::DenseMap<mlir::Value, mlir::Value> arguments;
+  const TargetInfo &target;
+  llvm::SmallVector<mlir::linalg::GenericOp> ops;
+  std::optional<codegen::KernelDomain> domain;
+  llvm::DenseMap<mlir::Value, mlir::linalg::GenericOp> producers;
+  Tiling tiling;
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  std::vector<Scope> scopes;
+  llvm::SmallVector<Extent> extents; ///< per dimension, of the current tile
+  Extent laneExtent;
+  mlir::Value currentMask; ///< of the point being evaluated; null for all lanes
+};
+
+} // namespace onnx_aot::cpu
+
+#endif // ONNX_AOT_CODEGEN_CPU_KERNELEMITTER_H

@@ -1,0 +1,376 @@
+//===- KernelValues.cpp - the values at the points of a kernel's tile -------===//
+
+#include "KernelEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::cpu;
+using namespace onnx_aot::codegen;
+
+//===--- Indices, masks, vectors ------------------------------------------===//
+
+Value KernelEmitter::materialize(const LinearIndex &index) {
+  for (Scope &scope : scopes)
+    for (auto &[known, value] : scope.indices)
+      if (known == index)
+        return value;
+  Value sum;
+  for (auto [term, coefficient] : index.terms) {
+    Value scaled = coefficient == 1
+                       ? term
+                       : builder.createOrFold<arith::MulIOp>(
+                             loc, term, constant(coefficient));
+    sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, scaled) : scaled;
+  }
+  if (!sum || index.constant)
+    sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum,
+                                                    constant(index.constant))
+              : constant(index.constant);
+  if (index.lane) {
+    auto type = VectorType::get({tiling.lanes}, builder.getIndexType());
+    Value steps = vector::StepOp::create(builder, loc, type);
+    Value factor = vector::BroadcastOp::create(builder, loc, type,
+                                               constant(index.lane));
+    steps = arith::MulIOp::create(builder, loc, steps, factor);
+    Value start = vector::BroadcastOp::create(builder, loc, type, sum);
+    sum = arith::AddIOp::create(builder, loc, start, steps);
+  }
+  scopes.back().indices.push_back({index, sum});
+  return sum;
+}
+
+LinearIndex KernelEmitter::divide(const LinearIndex &index, int64_t divisor) {
+  LinearIndex terms = index;
+  terms.constant = 0;
+  terms.lane = 0;
+  if (terms.terms.empty())
+    return LinearIndex::of(0);
+  Value whole = materialize(terms);
+  Value quotient = constant(divisor);
+  // The same quotient is the same SSA value, or shared loads would not be seen.
+  LinearIndex key = terms;
+  key.constant = -divisor;
+  for (Scope &scope : scopes)
+    for (auto &[known, value] : scope.indices)
+      if (known == key)
+        return LinearIndex::of(value);
+  quotient = builder.createOrFold<arith::DivUIOp>(loc, whole, quotient);
+  scopes.back().indices.push_back({key, quotient});
+  return LinearIndex::of(quotient);
+}
+
+Value KernelEmitter::toVector(Value value) {
+  if (isa<VectorType>(value.getType()))
+    return value;
+  for (Scope &scope : scopes)
+    for (auto &[scalar, vector] : scope.broadcasts)
+      if (scalar == value)
+        return vector;
+  auto type = VectorType::get({tiling.lanes}, value.getType());
+  Value vector = vector::BroadcastOp::create(builder, loc, type, value);
+  scopes.back().broadcasts.push_back({value, vector});
+  return vector;
+}
+
+Value KernelEmitter::getMask(const LinearIndex &index) {
+  if (!laneExtent.rest || !index.lane)
+    return {};
+  int64_t offset = index.constant;
+  if (laneExtent.staticRest && offset + tiling.lanes <= laneExtent.staticRest)
+    return {};
+  for (Scope &scope : scopes)
+    for (Scope::Mask &mask : scope.masks)
+      if (mask.rest == laneExtent.rest && mask.offset == offset)
+        return mask.value;
+  auto type = VectorType::get({tiling.lanes}, builder.getI1Type());
+  Value left = builder.createOrFold<arith::SubIOp>(loc, laneExtent.rest,
+                                                   constant(offset));
+  Value mask = vector::CreateMaskOp::create(builder, loc, type, left);
+  scopes.back().masks.push_back({laneExtent.rest, offset, mask});
+  return mask;
+}
+
+SmallVector<LinearIndex> KernelEmitter::getIndices(AffineMap map,
+                                                   linalg::GenericOp op,
+                                                   const Point &point) {
+  SmallVector<LinearIndex> loops;
+  for (unsigned dim : domain->getLoopDims(op))
+    loops.push_back(point[dim]);
+  SmallVector<LinearIndex> indices;
+  for (AffineExpr expr : map.getResults()) {
+    std::optional<LinearIndex> index = cpu::evaluate(
+        expr, loops, [&](const LinearIndex &terms, int64_t divisor) {
+          return divide(terms, divisor);
+        });
+    assert(index && "indexing map of a form that forming kernels lets through");
+    indices.push_back(*index);
+  }
+  return indices;
+}
+
+//===--- Memory -----------------------------------------------------------===//
+
+static bool hasUnitStride(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !strides.empty() && strides.back() == 1;
+}
+
+static bool hasLanes(ArrayRef<LinearIndex> indices) {
+  return llvm::any_of(indices, [](const LinearIndex &i) { return i.lane != 0; });
+}
+
+/// Neighbouring lanes lie side by side in memory.
+static bool isContiguous(Value buffer, ArrayRef<LinearIndex> indices) {
+  return hasUnitStride(buffer) && indices.back().lane == 1 &&
+         !hasLanes(indices.drop_back());
+}
+
+static LinearIndex withoutLane(LinearIndex index) {
+  index.lane = 0;
+  return index;
+}
+
+Value KernelEmitter::load(Value source, ArrayRef<LinearIndex> indices) {
+  Value mask = hasLanes(indices) ? currentMask : Value();
+  for (Scope &scope : scopes)
+    for (Scope::Load &load : scope.loads)
+      if (load.source == source && load.mask == mask &&
+          ArrayRef(load.indices) == indices)
+        return load.value;
+  Value value = emitLoad(source, indices, mask);
+  scopes.back().loads.push_back(
+      {source, SmallVector<LinearIndex>(indices), mask, value});
+  return value;
+}
+
+Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
+                              Value mask) {
+  Type elementType = cast<MemRefType>(source.getType()).getElementType();
+  SmallVector<Value> start;
+  for (const LinearIndex &index : indices)
+    start.push_back(materialize(withoutLane(index)));
+  if (!hasLanes(indices))
+    return memref::LoadOp::create(builder, loc, source, start);
+  auto type = VectorType::get({tiling.lanes}, elementType);
+  if (isContiguous(source, indices)) {
+    if (!mask)
+      return vector::LoadOp::create(builder, loc, type, source, start);
+    Value zero = arith::ConstantOp::create(
+        builder, loc, type, cast<TypedAttr>(builder.getZeroAttr(type)));
+    return vector::MaskedLoadOp::create(builder, loc, type, source, start, mask,
+                                        zero);
+  }
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
+    SmallVector<Value> at(start);
+    Value active =
+        mask && lane ? vector::ExtractOp::create(builder, loc, mask, lane)
+                           .getResult()
+                     : Value();
+    for (auto [place, index] : llvm::zip_equal(at, indices)) {
+      if (!index.lane || !lane)
+        continue;
+      Value offset = constant(index.lane * lane);
+      // A lane beyond the end reads what lane 0 reads.
+      if (active)
+        offset = arith::SelectOp::create(builder, loc, active, offset,
+                                         constant(0));
+      place = builder.createOrFold<arith::AddIOp>(loc, place, offset);
+    }
+    elements.push_back(memref::LoadOp::create(builder, loc, source, at));
+  }
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+void KernelEmitter::store(Value value, Value target,
+                          ArrayRef<LinearIndex> indices) {
+  SmallVector<Value> start;
+  for (const LinearIndex &index : indices)
+    start.push_back(materialize(withoutLane(index)));
+  if (!hasLanes(indices)) {
+    memref::StoreOp::create(builder, loc, value, target, start);
+    return;
+  }
+  value = toVector(value);
+  if (isContiguous(target, indices)) {
+    if (currentMask)
+      vector::MaskedStoreOp::create(builder, loc, target, start, currentMask,
+                                    value);
+    else
+      vector::StoreOp::create(builder, loc, value, target, start);
+    return;
+  }
+  for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (currentMask && lane) {
+      Value active = vector::ExtractOp::create(builder, loc, currentMask, lane);
+      auto branch = scf::IfOp::create(builder, loc, active, false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    SmallVector<Value> at(start);
+    for (auto [place, index] : llvm::zip_equal(at, indices))
+      if (index.lane)
+        place = builder.createOrFold<arith::AddIOp>(
+            loc, place, constant(index.lane * lane));
+    Value element = vector::ExtractOp::create(builder, loc, value, lane);
+    memref::StoreOp::create(builder, loc, element, target, at);
+  }
+}
+
+//===--- Evaluation -------------------------------------------------------===//
+
+/// Equal on the dimensions that the op runs over.
+static bool samePoint(const Point &a, const Point &b, ArrayRef<unsigned> dims) {
+  return llvm::all_of(dims, [&](unsigned dim) { return a[dim] == b[dim]; });
+}
+
+SmallVector<Value> KernelEmitter::evaluateOp(linalg::GenericOp op,
+                                             const Point &point) {
+  SmallVector<unsigned> dims(domain->getLoopDims(op));
+  if (!isPointwise(op))
+    llvm::erase_if(dims, [&](unsigned d) { return domain->isReductionDim(d); });
+  for (Scope &scope : scopes)
+    for (Scope::Result &result : scope.results)
+      if (result.op == op && samePoint(result.point, point, dims))
+        return result.values;
+  assert(isPointwise(op) && "a reduction is computed before it is used");
+  IRMapping mapping;
+  bindInputs(op, point, mapping);
+  evaluateBody(op, point, mapping, [](Operation *) { return false; });
+  SmallVector<Value> values;
+  for (Value yielded : op.getBody()->getTerminator()->getOperands()) {
+    Value value = mapping.lookupOrNull(yielded);
+    values.push_back(value ? value : getArgument(yielded));
+  }
+  scopes.back().results.push_back({op, point, values});
+  return values;
+}
+
+void KernelEmitter::bindInputs(linalg::GenericOp op, const Point &point,
+                               IRMapping &mapping) {
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(operand);
+    if (argument.use_empty())
+      continue;
+    Value source = operand->get();
+    if (!isa<TensorType>(source.getType())) {
+      mapping.map(argument, getArgument(source));
+      continue;
+    }
+    SmallVector<LinearIndex> indices =
+        getIndices(op.getMatchingIndexingMap(operand), op, point);
+    linalg::GenericOp producer = producers.lookup(source);
+    if (!producer) {
+      mapping.map(argument, load(getArgument(source), indices));
+      continue;
+    }
+    unsigned result = cast<OpResult>(source).getResultNumber();
+    AffineMap map =
+        producer.getMatchingIndexingMap(producer.getDpsInitOperand(result));
+    Point at = point;
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (auto loop = dyn_cast<AffineDimExpr>(expr))
+        at[domain->getLoopDims(producer)[loop.getPosition()]] = indices[axis];
+    mapping.map(argument, evaluateOp(producer, at)[result]);
+  }
+}
+
+void KernelEmitter::evaluateBody(linalg::GenericOp op, const Point &point,
+                                 IRMapping &mapping,
+                                 function_ref<bool(Operation *)> skip) {
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (skip(&inner))
+      continue;
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      unsigned dim = domain->getLoopDims(op)[index.getDim()];
+      mapping.map(index.getResult(), materialize(point[dim]));
+      continue;
+    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+      mapping.map(extract.getResult(), emitExtract(extract, point, op, mapping));
+      continue;
+    }
+    if (inner.hasTrait<OpTrait::ConstantLike>()) {
+      builder.clone(inner, mapping);
+      continue;
+    }
+    SmallVector<Value> operands;
+    bool vectors = false;
+    for (Value operand : inner.getOperands()) {
+      Value value = mapping.lookupOrNull(operand);
+      operands.push_back(value ? value : getArgument(operand));
+      vectors |= isa<VectorType>(operands.back().getType());
+    }
+    OperationState state(loc, inner.getName());
+    for (Value operand : operands)
+      state.operands.push_back(vectors ? toVector(operand) : operand);
+    for (Type type : inner.getResultTypes())
+      state.types.push_back(
+          vectors ? Type(VectorType::get({tiling.lanes}, type)) : type);
+    state.addAttributes(inner.getAttrs());
+    Operation *created = builder.create(state);
+    mapping.map(inner.getResults(), created->getResults());
+  }
+}
+
+Value KernelEmitter::emitExtract(tensor::ExtractOp op, const Point &point,
+                                 linalg::GenericOp parent, IRMapping &mapping) {
+  Value source = getArgument(op.getTensor());
+  SmallVector<Value> indices;
+  bool vectors = false;
+  for (Value index : op.getIndices()) {
+    Value value = mapping.lookupOrNull(index);
+    indices.push_back(value ? value : getArgument(index));
+    vectors |= isa<VectorType>(indices.back().getType());
+  }
+  if (!vectors)
+    return memref::LoadOp::create(builder, loc, source, indices);
+  Type elementType = cast<MemRefType>(source.getType()).getElementType();
+  auto type = VectorType::get({tiling.lanes}, elementType);
+  // Whole rows: only the last index runs along the lanes, one by one.
+  auto last = op.getIndices().back().getDefiningOp<linalg::IndexOp>();
+  if (last && hasUnitStride(source) &&
+      llvm::none_of(ArrayRef(indices).drop_back(), [](Value value) {
+        return isa<VectorType>(value.getType());
+      })) {
+    const LinearIndex &lane = point[domain->getLoopDims(parent)[last.getDim()]];
+    if (lane.lane == 1) {
+      indices.back() = materialize(withoutLane(lane));
+      if (!currentMask)
+        return vector::LoadOp::create(builder, loc, type, source, indices);
+      Value zero = arith::ConstantOp::create(
+          builder, loc, type, cast<TypedAttr>(builder.getZeroAttr(type)));
+      return vector::MaskedLoadOp::create(builder, loc, type, source, indices,
+                                          currentMask, zero);
+    }
+  }
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
+    SmallVector<Value> at;
+    for (Value index : indices) {
+      Value scalar = index;
+      if (isa<VectorType>(index.getType())) {
+        scalar = vector::ExtractOp::create(builder, loc, index, lane);
+        // Lanes beyond the end have indices of their own; lane 0 is valid.
+        if (currentMask && lane) {
+          Value active =
+              vector::ExtractOp::create(builder, loc, currentMask, lane);
+          Value first =
+              vector::ExtractOp::create(builder, loc, index, int64_t(0));
+          scalar = arith::SelectOp::create(builder, loc, active, scalar, first);
+        }
+      }
+      at.push_back(scalar);
+    }
+    elements.push_back(memref::LoadOp::create(builder, loc, source, at));
+  }
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}

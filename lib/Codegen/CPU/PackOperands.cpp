@@ -1,0 +1,263 @@
+//===- PackOperands.cpp - lay contraction operands out for vectors ----------===//
+//
+// A tile reads a few neighbouring columns of the right-hand side at every step of
+// the reduction. Constant operands are stored as panels of just that width at
+// compile time, padded with zeros; run-time ones are only turned so that columns
+// lie side by side.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "onnx-aot/Codegen/CPU/Passes.h"
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_PACKOPERANDS
+#include "onnx-aot/Codegen/CPU/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+/// Bytes of a constant, or nothing when it is not stored element by element.
+std::optional<ArrayRef<char>> getBytes(Attribute value) {
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    if (dense.isSplat())
+      return std::nullopt;
+    return dense.getRawData();
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      return blob->getData();
+  return std::nullopt;
+}
+
+/// One axis of the packed operand: a loop, or its quotient or remainder by the
+/// panel's width.
+struct Axis {
+  enum Kind { Whole, Panel, Column } kind;
+  unsigned loop;
+  int64_t size;
+};
+
+struct PackOperands : onnx_aot::impl::PackOperandsBase<PackOperands> {
+  using PackOperandsBase::PackOperandsBase;
+
+  void runOnOperation() override {
+    target.vectorBytes = vectorBytes;
+    target.vectorRegisters = vectorRegisters;
+    SmallVector<linalg::GenericOp> contractions;
+    getOperation()->walk([&](linalg::GenericOp op) {
+      if (op.hasPureTensorSemantics() && isContraction(op))
+        contractions.push_back(op);
+    });
+    for (linalg::GenericOp op : contractions)
+      prepare(op);
+  }
+
+private:
+  void prepare(linalg::GenericOp op) {
+    AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    if (output.getNumResults() == 0)
+      return;
+    auto lane = dyn_cast<AffineDimExpr>(
+        output.getResult(output.getNumResults() - 1));
+    if (!lane)
+      return;
+    unsigned n = lane.getPosition();
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      bool plain = llvm::all_of(map.getResults(), [](AffineExpr expr) {
+        return isa<AffineDimExpr>(expr);
+      });
+      if (!plain || !map.isFunctionOfDim(n) ||
+          !isa<RankedTensorType>(operand->get().getType()))
+        continue;
+      if (auto constant = operand->get().getDefiningOp<arith::ConstantOp>()) {
+        if (pack(op, *operand, constant, n))
+          return;
+      } else if (map.getResult(map.getNumResults() - 1) != lane) {
+        transpose(op, *operand, n);
+      }
+    }
+  }
+
+  /// Size of the loop over the rows, for the choice of the panel's width.
+  int64_t getRows(linalg::GenericOp op, AffineMap packed,
+                  ArrayRef<int64_t> ranges) {
+    int64_t rows = 1;
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+      if (kind == utils::IteratorType::parallel &&
+          !packed.isFunctionOfDim(loop) && ranges[loop] != 1)
+        rows = ranges[loop];
+    return rows;
+  }
+
+  bool pack(linalg::GenericOp op, OpOperand &operand, arith::ConstantOp constant,
+            unsigned n) {
+    std::optional<ArrayRef<char>> bytes = getBytes(constant.getValue());
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    unsigned bits = type.getElementTypeBitWidth();
+    if (!bytes || bits % 8 || type.getNumElements() == 0)
+      return false;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    auto kinds = op.getIteratorTypesArray();
+    // Without a reduced channel in the other operand this is depthwise: there are
+    // no panels, the lanes just go last.
+    bool reducesChannel = false;
+    for (OpOperand *other : op.getDpsInputOperands())
+      if (other != &operand)
+        for (AffineExpr expr : op.getMatchingIndexingMap(other).getResults())
+          if (auto loop = dyn_cast<AffineDimExpr>(expr))
+            reducesChannel |=
+                kinds[loop.getPosition()] == utils::IteratorType::reduction;
+    int64_t width =
+        reducesChannel
+            ? cpu::getPanelWidth(ranges[n], getRows(op, map, ranges), bits / 8,
+                                 target)
+            : ranges[n];
+    SmallVector<Axis> axes;
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+      if (loop != n && map.isFunctionOfDim(loop) &&
+          kinds[loop] == utils::IteratorType::parallel)
+        axes.push_back({Axis::Whole, loop, ranges[loop]});
+    if (reducesChannel)
+      axes.push_back({Axis::Panel, n,
+                      static_cast<int64_t>(llvm::divideCeil(ranges[n], width))});
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+      if (map.isFunctionOfDim(loop) &&
+          kinds[loop] == utils::IteratorType::reduction)
+        axes.push_back({Axis::Whole, loop, ranges[loop]});
+    axes.push_back({reducesChannel ? Axis::Column : Axis::Whole, n, width});
+    replaceOperand(op, operand, axes, width,
+                   rearrange(*bytes, type, map, axes, width, bits / 8));
+    return true;
+  }
+
+  /// The constant's elements in the order of `axes`, zeros where there are none.
+  Attribute rearrange(ArrayRef<char> bytes, RankedTensorType type, AffineMap map,
+                      ArrayRef<Axis> axes, int64_t width, int64_t elementBytes) {
+    SmallVector<int64_t> sizes;
+    int64_t count = 1;
+    for (const Axis &axis : axes) {
+      sizes.push_back(axis.size);
+      count *= axis.size;
+    }
+    // Stride of each loop in the source.
+    SmallVector<int64_t> strides(map.getNumDims(), 0);
+    int64_t stride = 1;
+    for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+      strides[cast<AffineDimExpr>(map.getResult(i)).getPosition()] += stride;
+      stride *= type.getDimSize(i);
+    }
+    AsmResourceBlob blob = HeapAsmResourceBlob::allocate(count * elementBytes, /*align=*/64,
+                                         /*dataIsMutable=*/true);
+    char *out = blob.getMutableData().data();
+    std::memset(out, 0, count * elementBytes);
+    const Axis &last = axes.back();
+    int64_t lastStride = strides[last.loop];
+    SmallVector<int64_t> position(axes.size(), 0);
+    for (int64_t done = 0; done < count; done += last.size) {
+      int64_t source = 0, limit = last.size;
+      for (auto [axis, at] : llvm::zip_equal(axes.drop_back(),
+                                             ArrayRef(position).drop_back())) {
+        source += strides[axis.loop] * at * (axis.kind == Axis::Panel ? width : 1);
+        if (axis.kind == Axis::Panel)
+          limit = std::min(limit, getSize(type, map, axis.loop) - at * width);
+      }
+      for (int64_t i = 0; i < limit; ++i)
+        std::memcpy(out + (done + i) * elementBytes,
+                    bytes.data() + (source + i * lastStride) * elementBytes,
+                    elementBytes);
+      for (int64_t axis = (int64_t)axes.size() - 2; axis >= 0; --axis) {
+        if (++position[axis] < sizes[axis])
+          break;
+        position[axis] = 0;
+      }
+    }
+    auto packedType = RankedTensorType::get(sizes, type.getElementType());
+    return DenseResourceElementsAttr::get(packedType, "packed", std::move(blob));
+  }
+
+  static int64_t getSize(RankedTensorType type, AffineMap map, unsigned loop) {
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (cast<AffineDimExpr>(expr).getPosition() == loop)
+        return type.getDimSize(axis);
+    return 1;
+  }
+
+  void replaceOperand(linalg::GenericOp op, OpOperand &operand,
+                      ArrayRef<Axis> axes, int64_t width, Attribute value) {
+    OpBuilder builder(op);
+    Value packed = arith::ConstantOp::create(builder, operand.get().getLoc(),
+                                             cast<TypedAttr>(value));
+    SmallVector<AffineExpr> exprs;
+    for (const Axis &axis : axes) {
+      AffineExpr loop = builder.getAffineDimExpr(axis.loop);
+      exprs.push_back(axis.kind == Axis::Whole   ? loop
+                      : axis.kind == Axis::Panel ? loop.floorDiv(width)
+                                                 : loop % width);
+    }
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    maps[operand.getOperandNumber()] =
+        AffineMap::get(op.getNumLoops(), 0, exprs, op.getContext());
+    operand.set(packed);
+    op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+  }
+
+  /// A copy with the axis of loop `n` last.
+  void transpose(linalg::GenericOp op, OpOperand &operand, unsigned n) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    SmallVector<int64_t> permutation;
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (cast<AffineDimExpr>(expr).getPosition() != n)
+        permutation.push_back(axis);
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (cast<AffineDimExpr>(expr).getPosition() == n)
+        permutation.push_back(axis);
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(builder, loc, operand.get()), turned;
+    SmallVector<AffineExpr> exprs;
+    SmallVector<AffineExpr> source(permutation.size());
+    for (auto [to, from] : llvm::enumerate(permutation)) {
+      turned.push_back(sizes[from]);
+      exprs.push_back(map.getResult(from));
+      source[from] = builder.getAffineDimExpr(to);
+    }
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    Value empty = tensor::EmptyOp::create(builder, loc, turned,
+                                          type.getElementType());
+    MLIRContext *context = op.getContext();
+    SmallVector<AffineMap> maps{
+        AffineMap::get(permutation.size(), 0, source, context),
+        builder.getMultiDimIdentityMap(permutation.size())};
+    SmallVector<utils::IteratorType> kinds(permutation.size(),
+                                           utils::IteratorType::parallel);
+    auto copy = linalg::GenericOp::create(
+        builder, loc, empty.getType(), operand.get(), empty, maps, kinds,
+        [](OpBuilder &b, Location l, ValueRange args) {
+          linalg::YieldOp::create(b, l, args[0]);
+        });
+    SmallVector<AffineMap> opMaps = op.getIndexingMapsArray();
+    opMaps[operand.getOperandNumber()] =
+        AffineMap::get(op.getNumLoops(), 0, exprs, context);
+    operand.set(copy.getResult(0));
+    op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(opMaps));
+  }
+
+  TargetInfo target;
+};
+
+} // namespace

@@ -1,0 +1,277 @@
+//===- SelectTiling.cpp - tiles from registers and caches -------------------===//
+//
+// The reasons behind the numbers are in docs/RationaleCodegen.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::cpu;
+using namespace onnx_aot::codegen;
+
+namespace {
+
+/// What a dimension counts as when its size is only known at run time.
+constexpr int64_t kTypicalSize = 128;
+/// Points a task should have at least; below that threads cost more than they
+/// save.
+constexpr int64_t kMinTaskPoints = 16 << 10;
+/// Tasks beyond which a finer split balances nothing.
+constexpr int64_t kMaxTasks = 64;
+
+class Selector {
+public:
+  Selector(const TilingInput &input, const TargetInfo &target)
+      : ops(input.ops), domain(input.domain), sizes(input.sizes),
+        target(target) {}
+
+  Tiling select() {
+    tiling.blocks.assign(domain.getNumDims(), 0);
+    for (linalg::GenericOp op : ops)
+      if (!isPointwise(op) && !root)
+        root = op;
+    contraction = root && isContraction(root) && !isDepthwise();
+    tiling.laneDim = chooseLaneDim();
+    tiling.lanes = std::max<int64_t>(1, target.vectorBytes / getElementBytes());
+    if (contraction)
+      tileContraction();
+    else if (root)
+      tileReduction();
+    else
+      tiling.vectors = getVectors(2);
+    if (tiling.laneDim < 0)
+      tiling.lanes = tiling.vectors = 1;
+    chooseOrder();
+    chooseBlocks();
+    return tiling;
+  }
+
+private:
+  static bool isDim(AffineExpr expr) { return isa<AffineDimExpr>(expr); }
+
+  /// A sum of products without a reduced channel: every reduction loop is part
+  /// of a window.
+  bool isDepthwise() {
+    for (OpOperand *operand : root.getDpsInputOperands()) {
+      AffineMap map = root.getMatchingIndexingMap(operand);
+      bool ownReduction = false;
+      for (AffineExpr expr : map.getResults())
+        if (auto loop = dyn_cast<AffineDimExpr>(expr))
+          ownReduction |= root.getIteratorTypesArray()[loop.getPosition()] ==
+                          utils::IteratorType::reduction;
+      if (!ownReduction)
+        return domain.hasWindows();
+    }
+    return false;
+  }
+
+  int dimOf(linalg::GenericOp op, AffineExpr expr) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    return loop ? (int)domain.getLoopDims(op)[loop.getPosition()] : -1;
+  }
+
+  int lastDim(linalg::GenericOp op, AffineMap map) {
+    return map.getNumResults() == 0
+               ? -1
+               : dimOf(op, map.getResult(map.getNumResults() - 1));
+  }
+
+  int chooseLaneDim() {
+    linalg::GenericOp last = ops.back();
+    int output =
+        lastDim(last, last.getMatchingIndexingMap(last.getDpsInitOperand(0)));
+    if (!root || contraction || domain.hasWindows())
+      return output;
+    if (!arith::getNeutralElement(getCombiner(root)->op))
+      return output >= 0 && !domain.isReductionDim(output) ? output : -1;
+    // A reduction runs along what lies side by side in its largest input.
+    int lane = -1;
+    unsigned rank = 0;
+    for (linalg::GenericOp op : ops)
+      for (OpOperand *operand : op.getDpsInputOperands()) {
+        AffineMap map = op.getMatchingIndexingMap(operand);
+        int dim = lastDim(op, map);
+        if (dim >= 0 && map.getNumResults() > rank) {
+          rank = map.getNumResults();
+          lane = dim;
+        }
+      }
+    return lane;
+  }
+
+  int64_t getElementBytes() {
+    unsigned bits = 8;
+    for (linalg::GenericOp op : ops)
+      for (Value operand : op->getOperands()) {
+        Type type = getElementTypeOrSelf(operand.getType());
+        if (type.isIntOrFloat())
+          bits = std::max(bits, type.getIntOrFloatBitWidth());
+      }
+    return bits / 8;
+  }
+
+  int64_t sizeOf(int dim) {
+    return ShapedType::isDynamic(sizes[dim]) ? kTypicalSize : sizes[dim];
+  }
+
+  /// At most `most` vectors, no more than the dimension fills.
+  int64_t getVectors(int64_t most) {
+    if (tiling.laneDim < 0)
+      return 1;
+    int64_t filled =
+        llvm::divideCeil(sizeOf(tiling.laneDim), tiling.lanes);
+    return std::clamp<int64_t>(filled, 1, most);
+  }
+
+  void tileContraction() {
+    OpOperand *a = root.getDpsInputOperand(0), *b = root.getDpsInputOperand(1);
+    auto has = [&](OpOperand *operand, int dim) {
+      AffineMap map = root.getMatchingIndexingMap(operand);
+      for (auto [loop, of] : llvm::enumerate(domain.getLoopDims(root)))
+        if ((int)of == dim && map.isFunctionOfDim(loop))
+          return true;
+      return false;
+    };
+    if (tiling.laneDim >= 0 && has(a, tiling.laneDim))
+      std::swap(a, b);
+    for (unsigned dim : domain.getLoopDims(root))
+      if (!domain.isReductionDim(dim) && (int)dim != tiling.laneDim &&
+          has(a, dim) && !has(b, dim) && sizes[dim] != 1)
+        tiling.rowDim = dim;
+    for (unsigned dim : domain.getParallelDims())
+      if ((int)dim != tiling.laneDim && has(b, dim))
+        shared.push_back(dim);
+    int64_t m = tiling.rowDim < 0 ? 1 : sizes[tiling.rowDim];
+    int64_t n = tiling.laneDim < 0 ? 1 : sizes[tiling.laneDim];
+    tiling.vectors =
+        getPanelWidth(n, m, getElementBytes(), target) / tiling.lanes;
+    // Accumulators, one panel row and one broadcast fill the registers.
+    int64_t most =
+        (target.vectorRegisters - tiling.vectors - 1) / tiling.vectors;
+    most = std::clamp<int64_t>(most, 1, 14);
+    tiling.rows = chooseRows(m, most);
+  }
+
+  static int64_t chooseRows(int64_t m, int64_t most) {
+    if (ShapedType::isDynamic(m))
+      return most;
+    if (m <= most)
+      return std::max<int64_t>(m, 1);
+    // A divisor leaves no rest; otherwise tiles of nearly equal height.
+    for (int64_t rows = most; rows * 3 >= most * 2; --rows)
+      if (m % rows == 0)
+        return rows;
+    return llvm::divideCeil(m, llvm::divideCeil(m, most));
+  }
+
+  void tileReduction() {
+    bool reducesLanes =
+        tiling.laneDim >= 0 && domain.isReductionDim(tiling.laneDim);
+    if (!domain.hasWindows()) {
+      tiling.vectors = getVectors(4);
+      return;
+    }
+    tiling.vectors = getVectors(2);
+    tiling.unrollReduction = 5;
+    if (reducesLanes)
+      return;
+    // Neighbouring windows share inputs and weights.
+    AffineMap map = root.getMatchingIndexingMap(root.getDpsInitOperand(0));
+    for (AffineExpr expr : map.getResults()) {
+      int dim = dimOf(root, expr);
+      if (dim >= 0 && dim != tiling.laneDim && sizes[dim] != 1)
+        tiling.rowDim = dim;
+    }
+    if (tiling.rowDim >= 0)
+      tiling.rows = chooseRows(sizes[tiling.rowDim],
+                               target.vectorRegisters >= 32 ? 7 : 4);
+  }
+
+  void chooseOrder() {
+    linalg::GenericOp last = ops.back();
+    AffineMap map = last.getMatchingIndexingMap(last.getDpsInitOperand(0));
+    SmallVector<unsigned> natural;
+    for (AffineExpr expr : map.getResults()) {
+      int dim = dimOf(last, expr);
+      if (dim >= 0 && !domain.isReductionDim(dim))
+        natural.push_back(dim);
+    }
+    if (!contraction) {
+      tiling.order = natural;
+      return;
+    }
+    // A panel of the right-hand side stays in cache while the rows go by.
+    for (unsigned dim : natural)
+      if (llvm::is_contained(shared, dim))
+        tiling.order.push_back(dim);
+    if (tiling.laneDim >= 0)
+      tiling.order.push_back(tiling.laneDim);
+    for (unsigned dim : natural)
+      if (!llvm::is_contained(tiling.order, dim) && (int)dim != tiling.rowDim)
+        tiling.order.push_back(dim);
+    if (tiling.rowDim >= 0)
+      tiling.order.push_back(tiling.rowDim);
+  }
+
+  void chooseBlocks() {
+    int64_t points = 1;
+    for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
+      points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
+    int64_t wanted =
+        std::clamp<int64_t>(points / kMinTaskPoints, 1, kMaxTasks);
+    for (unsigned dim : tiling.order) {
+      if (wanted <= 1)
+        break;
+      int64_t unit = (int)dim == tiling.laneDim ? tiling.vectors * tiling.lanes
+                     : (int)dim == tiling.rowDim ? tiling.rows
+                                                 : 1;
+      int64_t units = llvm::divideCeil(sizeOf(dim), unit);
+      int64_t pieces = std::min(units, wanted);
+      if (pieces <= 1)
+        continue;
+      int64_t perPiece = llvm::divideCeil(units, pieces);
+      // A block that divides the size keeps all tiles constant.
+      if (!ShapedType::isDynamic(sizes[dim]))
+        for (int64_t more = perPiece; more < 2 * perPiece; ++more)
+          if (sizes[dim] % (more * unit) == 0) {
+            perPiece = more;
+            break;
+          }
+      tiling.blocks[dim] = perPiece * unit;
+      wanted = llvm::divideCeil(wanted, llvm::divideCeil(units, perPiece));
+    }
+  }
+
+  ArrayRef<linalg::GenericOp> ops;
+  const KernelDomain &domain;
+  ArrayRef<int64_t> sizes;
+  const TargetInfo &target;
+  linalg::GenericOp root;
+  bool contraction = false;
+  SmallVector<unsigned> shared;
+  Tiling tiling;
+};
+
+} // namespace
+
+Tiling onnx_aot::cpu::selectTiling(const TilingInput &input,
+                                   const TargetInfo &target) {
+  return Selector(input, target).select();
+}
+
+int64_t onnx_aot::cpu::getPanelWidth(int64_t n, int64_t m,
+                                     unsigned elementBytes,
+                                     const TargetInfo &target) {
+  int64_t lanes = std::max<int64_t>(1, target.vectorBytes / elementBytes);
+  // One row has no reuse: more vectors hide the latency of the additions.
+  int64_t vectors = m == 1 ? 4 : 2;
+  if (!ShapedType::isDynamic(n))
+    vectors = std::clamp<int64_t>(llvm::divideCeil(n, lanes), 1, vectors);
+  return vectors * lanes;
+}

@@ -1,0 +1,50 @@
+//===- Tiling.h - how a kernel's dimensions are cut -------------*- C++ -*-===//
+
+#ifndef ONNX_AOT_CODEGEN_CPU_TILING_H
+#define ONNX_AOT_CODEGEN_CPU_TILING_H
+
+#include "onnx-aot/Codegen/Common/KernelDomain.h"
+#include "onnx-aot/Support/TargetInfo.h"
+
+namespace onnx_aot::cpu {
+
+/// The plan for one kernel. A task is what one thread does at once; inside it the
+/// kernel runs tile by tile, a tile being what is held in registers.
+struct Tiling {
+  /// Dimension along which vectors run; -1 when the kernel has none.
+  int laneDim = -1;
+  /// Elements of a vector.
+  int64_t lanes = 1;
+  /// Vectors per tile along laneDim.
+  int64_t vectors = 1;
+  /// Parallel dimension of which a tile holds several points; -1 for none.
+  int rowDim = -1;
+  int64_t rows = 1;
+  /// Parallel dimensions from the outermost loop of a task to the innermost.
+  llvm::SmallVector<unsigned> order;
+  /// Per dimension: points of a task, 0 for all.
+  llvm::SmallVector<int64_t> blocks;
+  /// Reduction loops of a constant size up to this are unrolled.
+  int64_t unrollReduction = 0;
+};
+
+/// What the choice depends on.
+struct TilingInput {
+  llvm::ArrayRef<mlir::linalg::GenericOp> ops;
+  const codegen::KernelDomain &domain;
+  /// Size per dimension, dynamic where not known.
+  llvm::ArrayRef<int64_t> sizes;
+};
+
+/// Chooses tiles from the registers and caches of the target; see
+/// docs/RationaleCodegen.md for the reasons.
+Tiling selectTiling(const TilingInput &input, const TargetInfo &target);
+
+/// Columns per panel in which the constant right-hand side of a contraction with
+/// `n` columns is packed.
+int64_t getPanelWidth(int64_t n, int64_t m, unsigned elementBytes,
+                      const TargetInfo &target);
+
+} // namespace onnx_aot::cpu
+
+#endif // ONNX_AOT_CODEGEN_CPU_TILING_H

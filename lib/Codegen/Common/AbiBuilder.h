@@ -1,0 +1,58 @@
+//===- AbiBuilder.h - LLVM dialect code for the ABI -------------*- C++ -*-===//
+
+#ifndef ONNX_AOT_CODEGEN_COMMON_ABIBUILDER_H
+#define ONNX_AOT_CODEGEN_COMMON_ABIBUILDER_H
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+
+namespace onnx_aot::codegen {
+
+/// Builds LLVM dialect code in a few words.
+struct AbiBuilder : mlir::OpBuilder {
+  AbiBuilder(mlir::MLIRContext *context, mlir::Location loc)
+      : mlir::OpBuilder(context), loc(loc), ptr(mlir::LLVM::LLVMPointerType::get(context)),
+        i64(mlir::IntegerType::get(context, 64)), i32(mlir::IntegerType::get(context, 32)) {}
+
+  mlir::Value constant(int64_t value) {
+    return mlir::LLVM::ConstantOp::create(*this, loc, i64, getI64IntegerAttr(value));
+  }
+  mlir::Value constant32(int64_t value) {
+    return mlir::LLVM::ConstantOp::create(*this, loc, i32, getI32IntegerAttr(value));
+  }
+  mlir::Value null() { return mlir::LLVM::ZeroOp::create(*this, loc, ptr); }
+  mlir::Value multiply(mlir::Value a, mlir::Value b) {
+    return mlir::LLVM::MulOp::create(*this, loc, a, b);
+  }
+  mlir::Value add(mlir::Value a, mlir::Value b) { return mlir::LLVM::AddOp::create(*this, loc, a, b); }
+  /// Address of element `index` of an array of 8-byte elements.
+  mlir::Value element(mlir::Value base, int64_t index) {
+    return mlir::LLVM::GEPOp::create(*this, loc, ptr, i64, base,
+                               llvm::ArrayRef<mlir::LLVM::GEPArg>{mlir::LLVM::GEPArg(index)});
+  }
+  mlir::Value load(mlir::Type type, mlir::Value base, int64_t index) {
+    return mlir::LLVM::LoadOp::create(*this, loc, type, element(base, index));
+  }
+  void store(mlir::Value value, mlir::Value base, int64_t index) {
+    mlir::LLVM::StoreOp::create(*this, loc, value, element(base, index));
+  }
+  mlir::Value isNull(mlir::Value pointer) {
+    return mlir::LLVM::ICmpOp::create(*this, loc, mlir::LLVM::ICmpPredicate::eq, pointer,
+                                null());
+  }
+  mlir::Value allocaOf(int64_t words) {
+    return mlir::LLVM::AllocaOp::create(*this, loc, ptr, i64, constant(words));
+  }
+
+  mlir::Location loc;
+  mlir::Type ptr, i64, i32;
+};
+
+/// Words of the context that the entry gets as its runtime.
+enum ContextWord { kRuntime, kHead, kStatus, kContextWords };
+/// Words of OnnxAotRuntime.
+enum RuntimeWord { kUser, kParallelFor, kAllocateWord, kReleaseWord,
+                   kAllocateOutputWord, kFail };
+} // namespace onnx_aot::codegen
+
+#endif // ONNX_AOT_CODEGEN_COMMON_ABIBUILDER_H

@@ -1,0 +1,286 @@
+//===- FormKernels.cpp - cut the graph into fused regions -------------------===//
+//
+// A kernel is a reduction with the pointwise ops that follow it, a row-wise chain
+// (softmax, normalisation), or a pointwise op alone. What fits none of these
+// stays in the entry and is lowered to plain loops there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/KernelDomain.h"
+#include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
+#include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "onnx-aot/Codegen/Common/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+using Group = SetVector<Operation *>;
+
+SmallVector<linalg::GenericOp> inOrder(const Group &group) {
+  SmallVector<linalg::GenericOp> ops;
+  for (Operation *op : group)
+    ops.push_back(cast<linalg::GenericOp>(op));
+  llvm::sort(ops, [](linalg::GenericOp a, linalg::GenericOp b) {
+    return a->isBeforeInBlock(b);
+  });
+  return ops;
+}
+
+struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
+  void runOnOperation() override {
+    entry = getEntry(getOperation());
+    if (!entry)
+      return;
+    SmallVector<linalg::GenericOp> generics;
+    entry.walk([&](linalg::GenericOp op) {
+      if (hasCleanInits(op))
+        generics.push_back(op);
+    });
+    SmallVector<Group> groups;
+    // Reductions first: they are what pointwise ops are fused into.
+    for (linalg::GenericOp op : generics)
+      if (!isPointwise(op) && !claimed.contains(op))
+        claim(grow(op), groups);
+    for (linalg::GenericOp op : generics)
+      if (isPointwise(op) && !claimed.contains(op)) {
+        Group single;
+        single.insert(op);
+        claim(single, groups);
+      }
+    for (const Group &group : groups)
+      outline(group);
+  }
+
+private:
+  /// Tensor semantics, and nothing is read from the outputs but the initial value
+  /// of a reduction.
+  static bool hasCleanInits(linalg::GenericOp op) {
+    if (!op.hasPureTensorSemantics())
+      return false;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      if (!isPointwise(op)) {
+        auto fill = init.get().getDefiningOp<linalg::FillOp>();
+        if (!fill || !fill.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>())
+          return false;
+      } else if (op.payloadUsesValueFromOperand(&init) ||
+                 !init.get().getDefiningOp<tensor::EmptyOp>()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void claim(const Group &group, SmallVector<Group> &groups) {
+    if (group.empty() || failed(KernelDomain::analyze(inOrder(group))))
+      return;
+    for (Operation *op : group)
+      claimed.insert(op);
+    groups.push_back(group);
+  }
+
+  /// The generic that uses a value, if it may join a group of this block.
+  linalg::GenericOp getCandidate(Operation *user, Block *block) {
+    auto generic = dyn_cast<linalg::GenericOp>(user);
+    if (!generic || generic->getBlock() != block || claimed.contains(generic) ||
+        !hasCleanInits(generic) || generic->getNumResults() != 1)
+      return {};
+    return generic;
+  }
+
+  /// Values of the group that others use.
+  SmallVector<Operation *> getExits(const Group &group) {
+    SmallVector<Operation *> exits;
+    for (Operation *op : group)
+      if (llvm::any_of(op->getUsers(),
+                       [&](Operation *user) { return !group.contains(user); }))
+        exits.push_back(op);
+    return exits;
+  }
+
+  bool isLegal(const Group &group) {
+    FailureOr<KernelDomain> domain = KernelDomain::analyze(inOrder(group));
+    return succeeded(domain) &&
+           !(domain->isRowwise() &&
+             llvm::any_of(group, [](Operation *op) {
+               return isContraction(cast<linalg::GenericOp>(op));
+             }));
+  }
+
+  /// The largest legal group from a reduction on that has one result.
+  Group grow(linalg::GenericOp root) {
+    Group best, group;
+    group.insert(root);
+    if (root->getNumResults() != 1 || !isLegal(group))
+      return {};
+    best = group;
+    // Add all users of the values in use, level by level, and remember the last
+    // state in which only one value leaves the group.
+    for (unsigned level = 0; level < 16; ++level) {
+      Group next = group;
+      for (Operation *exit : getExits(group))
+        for (Operation *user : exit->getUsers())
+          if (linalg::GenericOp candidate = getCandidate(user, root->getBlock()))
+            next.insert(candidate);
+      addProducers(next, root);
+      if (next.size() == group.size() || !isLegal(next))
+        break;
+      group = next;
+      if (getExits(group).size() == 1 && isConvex(group))
+        best = group;
+    }
+    return best;
+  }
+
+  /// Pointwise producers that only this group uses are computed inside it.
+  void addProducers(Group &group, linalg::GenericOp root) {
+    bool changed = true;
+    while (changed && !isContraction(root)) {
+      changed = false;
+      for (Operation *op : SmallVector<Operation *>(group.begin(), group.end()))
+        for (Value operand : cast<linalg::GenericOp>(op).getDpsInputs()) {
+          Operation *producer = operand.getDefiningOp();
+          if (!producer || group.contains(producer))
+            continue;
+          linalg::GenericOp candidate = getCandidate(producer, root->getBlock());
+          if (!candidate || !isPointwise(candidate) ||
+              !llvm::all_of(producer->getUsers(), [&](Operation *user) {
+                return group.contains(user);
+              }))
+            continue;
+          Group with = group;
+          with.insert(producer);
+          if (!isLegal(with))
+            continue;
+          group.insert(producer);
+          changed = true;
+        }
+    }
+  }
+
+  /// No value leaves the group and comes back: the one exit is the last op.
+  bool isConvex(const Group &group) {
+    SmallVector<linalg::GenericOp> ops = inOrder(group);
+    Operation *exit = getExits(group).front();
+    return exit == ops.back().getOperation();
+  }
+
+  /// Moves the group into a function and launches it at the last op's place.
+  void outline(const Group &group) {
+    SmallVector<linalg::GenericOp> ops = inOrder(group);
+    linalg::GenericOp last = ops.back();
+    Location loc = last.getLoc();
+
+    // Initial values of reductions are part of the kernel; so are the shapes of
+    // what it keeps to itself. The last op writes to the outputs.
+    SetVector<Operation *> body;
+    for (linalg::GenericOp op : ops) {
+      for (Value init : op.getDpsInits()) {
+        auto fill = init.getDefiningOp<linalg::FillOp>();
+        Value empty = fill ? fill.getDpsInits()[0] : init;
+        if (op != last)
+          body.insert(empty.getDefiningOp());
+        if (fill)
+          body.insert(fill);
+      }
+      body.insert(op);
+    }
+    SetVector<Value> inputs;
+    collectInputs(body, inputs);
+
+    OpBuilder builder(last);
+    SmallVector<Value> outputs;
+    for (Value init : last.getDpsInits()) {
+      auto fill = init.getDefiningOp<linalg::FillOp>();
+      outputs.push_back(fill ? fill.getDpsInits()[0] : init);
+    }
+    SmallVector<Value> operands(inputs.begin(), inputs.end());
+    llvm::append_range(operands, outputs);
+
+    std::string name = ("kernel." + Twine(numKernels++)).str();
+    auto function = func::FuncOp::create(
+        loc, name,
+        FunctionType::get(&getContext(), ValueRange(operands).getTypes(),
+                          last->getResultTypes()));
+    function.setPrivate();
+    getOperation().push_back(function);
+    Block *block = function.addEntryBlock();
+    OpBuilder inside = OpBuilder::atBlockBegin(block);
+    IRMapping mapping;
+    for (auto [outer, inner] : llvm::zip_equal(operands, block->getArguments()))
+      if (!mapping.contains(outer))
+        mapping.map(outer, inner);
+    for (Operation *op : body) {
+      cloneConstants(op, inside, mapping);
+      inside.clone(*op, mapping);
+    }
+    SmallVector<Value> results;
+    for (Value result : last->getResults())
+      results.push_back(mapping.lookup(result));
+    func::ReturnOp::create(inside, loc, results);
+
+    auto launch = kernel::LaunchOp::create(
+        builder, loc, last->getResultTypes(),
+        FlatSymbolRefAttr::get(function), inputs.getArrayRef(), outputs);
+    last->replaceAllUsesWith(launch.getResults());
+    for (linalg::GenericOp op : llvm::reverse(ops))
+      op.erase();
+  }
+
+  static bool isScalarConstant(Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && op->hasTrait<OpTrait::ConstantLike>() &&
+           value.getType().isIntOrIndexOrFloat();
+  }
+
+  void collectInputs(const SetVector<Operation *> &body, SetVector<Value> &inputs) {
+    for (Operation *op : body)
+      op->walk([&](Operation *inner) {
+        for (OpOperand &operand : inner->getOpOperands()) {
+          Value value = operand.get();
+          Operation *definer = value.getDefiningOp();
+          if (definer && body.contains(definer))
+            continue;
+          // Defined inside the op's own body.
+          if (op->isAncestor(value.getParentRegion()->getParentOp()))
+            continue;
+          if (isScalarConstant(value))
+            continue;
+          // Destinations are outputs, not inputs.
+          bool isInit = false;
+          if (auto structured = dyn_cast<DestinationStyleOpInterface>(inner))
+            isInit = structured.isDpsInit(&operand);
+          if (!isInit)
+            inputs.insert(value);
+        }
+      });
+  }
+
+  void cloneConstants(Operation *op, OpBuilder &builder, IRMapping &mapping) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (isScalarConstant(operand) && !mapping.contains(operand) &&
+            !op->isProperAncestor(operand.getDefiningOp()))
+          builder.clone(*operand.getDefiningOp(), mapping);
+    });
+  }
+
+  func::FuncOp entry;
+  DenseSet<Operation *> claimed;
+  unsigned numKernels = 0;
+};
+
+} // namespace
