@@ -4,6 +4,7 @@
 
 #include "onnx-aot/Conversion/Passes.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Import/Importer.h"
 #include "onnx-aot/Transforms/Passes.h"
 #include "onnx-aot/Transforms/Pipeline.h"
 
@@ -60,11 +61,9 @@ static bool isMlirFile(StringRef path) {
 }
 
 LogicalResult Compilation::import() {
-  if (!isMlirFile(invocation.input)) {
-    problems.add("'" + invocation.input + "' is not an MLIR file");
-    return failure();
-  }
-  module = parseSourceFile<ModuleOp>(invocation.input, &context);
+  module = isMlirFile(invocation.input)
+               ? parseSourceFile<ModuleOp>(invocation.input, &context)
+               : importOnnxModel(invocation.input, &context);
   return success(bool(module));
 }
 

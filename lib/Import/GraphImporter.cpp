@@ -33,13 +33,23 @@ void GraphImporter::define(Scope &scope, StringRef name, Binding binding,
                                   Twine(context.options.limits.nameBytes) + " bytes");
     return;
   }
+  // Such names are ours; see Upgrader::makeName.
+  if (name.starts_with(StringRef("\0", 1))) {
+    (void)context.refuse(loc, "a name begins with a zero byte");
+    return;
+  }
+  bind(scope, name, binding, loc);
+}
+
+void GraphImporter::bind(Scope &scope, StringRef name, Binding binding,
+                         Location loc) {
   if (!scope.define(name, binding))
     (void)context.refuse(loc, "value '" + name + "' is defined twice");
 }
 
 void GraphImporter::importInitializers(const ::onnx::GraphProto &graph,
                                        Scope &scope) {
-  auto bind = [&](const std::string &name, unsigned index, auto import) {
+  auto importOne = [&](const std::string &name, unsigned index, auto import) {
     Location loc = context.getLocation(name, index);
     FailureOr<ElementsAttr> elements = import(loc);
     if (failed(elements))
@@ -49,11 +59,11 @@ void GraphImporter::importInitializers(const ::onnx::GraphProto &graph,
   };
   unsigned index = 0;
   for (const ::onnx::TensorProto &tensor : graph.initializer())
-    bind(tensor.name(), index++, [&](Location loc) {
+    importOne(tensor.name(), index++, [&](Location loc) {
       return importTensor(context, tensor, loc, tensor.name());
     });
   for (const ::onnx::SparseTensorProto &tensor : graph.sparse_initializer())
-    bind(tensor.values().name(), index++, [&](Location loc) {
+    importOne(tensor.values().name(), index++, [&](Location loc) {
       return importSparseTensor(context, tensor, loc, tensor.values().name());
     });
 }

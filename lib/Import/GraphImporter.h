@@ -44,6 +44,8 @@ public:
   mlir::OpBuilder builder;
 
 private:
+  void bind(Scope &scope, llvm::StringRef name, Binding binding,
+            mlir::Location loc);
   void importInitializers(const ::onnx::GraphProto &graph, Scope &scope);
 
   // NodeImporter.cpp: from a node as it is in the file to its dialect op.

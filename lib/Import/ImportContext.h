@@ -49,7 +49,10 @@ struct ImportContext {
 
   /// `name` at the index-th node, initializer or input of the file.
   mlir::Location getLocation(llvm::StringRef name, unsigned index) const;
-  mlir::Location getFileLocation() const { return getLocation("model", 0); }
+  /// The model as a whole.
+  mlir::Location getFileLocation() const {
+    return mlir::FileLineColLoc::get(mlirContext, file, 0, 0);
+  }
 
   /// Reports one reason why the model cannot be imported; import goes on.
   mlir::LogicalResult refuse(mlir::Location loc, const llvm::Twine &reason);

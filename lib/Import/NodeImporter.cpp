@@ -97,6 +97,13 @@ void GraphImporter::importNode(const ::onnx::NodeProto &original, unsigned index
   int64_t opset = frame.opsets.lookup(domain);
   NodeSite site{node, scope, loc, opset, opset};
 
+  for (const std::string &output : node.output())
+    if (StringRef(output).starts_with(StringRef("\0", 1)) ||
+        output.size() > context.options.limits.nameBytes) {
+      (void)refuse(site, "an output's name begins with a zero byte or is longer than " +
+                             Twine(context.options.limits.nameBytes) + " bytes");
+      return;
+    }
   if (++context.nodesImported > context.options.limits.nodes) {
     if (context.nodesImported == context.options.limits.nodes + 1)
       (void)refuse(site, "the model has more than " +
@@ -182,10 +189,10 @@ SmallVector<Binding> GraphImporter::getInputs(const NodeSite &site) {
 void GraphImporter::defineOutputs(const NodeSite &site, ArrayRef<Value> values) {
   for (auto [index, name] : llvm::enumerate(site.node.output()))
     if (!name.empty())
-      define(site.scope, name,
-             index < values.size() ? Binding::present(values[index])
-                                   : Binding::refused(),
-             site.loc);
+      bind(site.scope, name,
+           index < values.size() ? Binding::present(values[index])
+                                 : Binding::refused(),
+           site.loc);
 }
 
 //===--- The op -----------------------------------------------------------===//

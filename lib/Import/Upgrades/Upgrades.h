@@ -32,19 +32,26 @@ public:
   ::onnx::NodeProto &node() { return *edited; }
   mlir::LogicalResult refuse(const llvm::Twine &reason) { return refuseNode(reason); }
 
-  /// Type of the node's index-th input as it is in the model; null when absent,
-  /// refused, or made by a helper node.
+  /// The node's index-th input as it is in the model; null when absent, refused,
+  /// or made by a helper node.
+  mlir::Value getInput(unsigned index);
   mlir::Type getInputType(unsigned index);
   std::optional<int64_t> getInputRank(unsigned index);
   bool hasInput(unsigned index) const;
 
+  /// The integers or floats of a constant input.
+  std::optional<llvm::SmallVector<int64_t>> getIntegers(unsigned index);
+  std::optional<llvm::SmallVector<float>> getFloats(unsigned index);
+
   const ::onnx::AttributeProto *find(llvm::StringRef name) const;
+  float getFloat(llvm::StringRef name, float otherwise) const;
   int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
   std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   void erase(llvm::StringRef name);
   void set(llvm::StringRef name, int64_t value);
   void set(llvm::StringRef name, llvm::StringRef value);
   void set(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+  void setFloat(llvm::StringRef name, float value);
 
   /// A name that no model has.
   std::string makeName();
@@ -53,9 +60,9 @@ public:
   /// Adds a Constant before the node; gives its name.
   std::string addIntegers(llvm::ArrayRef<int64_t> values);
   std::string addInteger(int64_t value);
-  /// A one-element or rank-0 constant of the element type of a value's type.
-  std::string addFloat(double value, mlir::Type elementType);
   std::string addFloats(llvm::ArrayRef<float> values);
+  /// A rank-0 constant of the element type of the node's index-th input.
+  std::string addScalarLike(unsigned index, float value);
   /// Adds a node before the node; gives its output's name.
   std::string addBefore(llvm::StringRef opType, llvm::ArrayRef<std::string> inputs,
                         llvm::function_ref<void(::onnx::NodeProto &)> edit = {});
@@ -64,7 +71,7 @@ public:
   void addAfter(llvm::StringRef opType, unsigned index,
                 llvm::ArrayRef<std::string> moreInputs,
                 llvm::function_ref<void(::onnx::NodeProto &)> edit = {});
-  /// Moves an ints attribute to an input; left out when the attribute is.
+  /// Moves an ints attribute to a 1-D input; left out when the attribute is.
   void moveToInput(llvm::StringRef attribute, unsigned index);
 
 private:
@@ -72,6 +79,7 @@ private:
   const NodeSite &site;
   Refuse refuseNode;
   int64_t opset = 0;
+  unsigned numNames = 0;
   ::onnx::NodeProto *edited = nullptr;
   llvm::SmallVector<const ::onnx::NodeProto *> before, after, all;
 };
@@ -82,15 +90,22 @@ struct Upgrade {
   llvm::StringLiteral op;
   /// The opset whose rules the node follows afterwards.
   int64_t toOpset;
-  /// Null where older nodes mean the same already.
   mlir::LogicalResult (*apply)(Upgrader &);
 };
 
-/// All adapters, and all version steps that need none, in ascending order.
+/// All adapters in ascending order of opset.
 llvm::ArrayRef<Upgrade> getUpgrades();
 
 /// The adapters of one category each.
-using UpgradeList = llvm::SmallVectorImpl<Upgrade>;
+using UpgradeList = std::vector<Upgrade>;
+void addElementwiseUpgrades(UpgradeList &list);
+void addIndexingUpgrades(UpgradeList &list);
+void addMatMulUpgrades(UpgradeList &list);
+void addNormalizationUpgrades(UpgradeList &list);
+void addPoolingUpgrades(UpgradeList &list);
+void addRecurrentUpgrades(UpgradeList &list);
+void addReductionUpgrades(UpgradeList &list);
+void addShapeUpgrades(UpgradeList &list);
 
 } // namespace onnx_aot::importer
 
