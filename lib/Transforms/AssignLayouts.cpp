@@ -43,6 +43,22 @@ static bool paysForTransposes(Operation *op) {
   return perOutput >= 32;
 }
 
+/// Whether all that the value goes into, through pointwise ops alone, is
+/// transposed to channels-last.
+static bool goesToChannelsLast(Value value, unsigned depth = 0) {
+  // Longer chains of pointwise ops are rare, and the answer only costs speed.
+  constexpr unsigned kMaxDepth = 8;
+  std::optional<int64_t> rank = getRank(value);
+  if (depth > kMaxDepth || value.use_empty() || !rank)
+    return false;
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (auto transpose = dyn_cast<TransposeOp>(user))
+      return transpose.getPermutation(*rank) == getToChannelsLast(*rank);
+    return isPointwise(user) && getRank(user->getResult(0)) == rank &&
+           goesToChannelsLast(user->getResult(0), depth + 1);
+  });
+}
+
 /// Replaces the op by its channels-last form between two transposes.
 static void makeChannelsLast(Operation *op, PatternRewriter &rewriter) {
   Location loc = op->getLoc();
@@ -52,7 +68,7 @@ static void makeChannelsLast(Operation *op, PatternRewriter &rewriter) {
   Operation *moved = rewriter.clone(*op);
   moved->setOperand(0, input);
   moved->setAttr("channels_last", rewriter.getUnitAttr());
-  (void)inferAndSetResultTypes(moved);
+  inferMovedTypes(moved, getToChannelsFirst(rank));
   Value output = createTranspose(rewriter, loc, moved->getResult(0),
                                  getToChannelsFirst(rank));
   rewriter.replaceAllUsesWith(op->getResult(0), output);
@@ -92,6 +108,20 @@ struct FollowInput : RewritePattern {
   }
 };
 
+// Pattern: Transpose(f(op(x))) -> f(op(Transpose(x)) {channels_last}), for Conv
+// and the pools, where the Transpose is what a channels-last op wants
+struct FollowOutput : RewritePattern {
+  FollowOutput(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!isChannelsFirst(op) || !goesToChannelsLast(op->getResult(0)))
+      return failure();
+    makeChannelsLast(op, rewriter);
+    return success();
+  }
+};
+
 struct AssignLayouts : onnx_aot::impl::AssignLayoutsBase<AssignLayouts> {
   void runOnOperation() override {
     WalkResult found = getOperation().walk([](Operation *op) {
@@ -102,7 +132,7 @@ struct AssignLayouts : onnx_aot::impl::AssignLayoutsBase<AssignLayouts> {
     // The transposes of other graphs stand where their exporters want them.
     if (found.wasInterrupted()) {
       RewritePatternSet patterns(&getContext());
-      patterns.add<SeedConvolution, FollowInput>(&getContext());
+      patterns.add<SeedConvolution, FollowInput, FollowOutput>(&getContext());
       populatePushTransposePatterns(patterns);
       populatePushTransposeAxisPatterns(patterns);
       populateCancelTransposePatterns(patterns);

@@ -86,7 +86,7 @@ struct PushThroughAlongAxis : OpRewritePattern<OpTy> {
       return failure();
     OpTy moved = cloneOnSource(rewriter, op, *transposed);
     moved.setAxis(*axis);
-    (void)inferAndSetResultTypes(moved);
+    inferMovedTypes(moved, transposed->permutation);
     replaceWithTransposed(rewriter, op, moved, transposed->permutation);
     return success();
   }
@@ -104,7 +104,7 @@ struct PushThroughSplit : OpRewritePattern<SplitOp> {
       return failure();
     SplitOp moved = cloneOnSource(rewriter, op, *transposed);
     moved.setAxis(*axis);
-    (void)inferAndSetResultTypes(moved);
+    inferMovedTypes(moved, transposed->permutation);
     replaceWithTransposed(rewriter, op, moved, transposed->permutation);
     return success();
   }
@@ -143,7 +143,9 @@ struct PushThroughConcat : OpRewritePattern<ConcatOp> {
                                : createTranspose(rewriter, op.getLoc(), input,
                                                  invert(model->permutation)));
     }
-    auto moved = createInferred<ConcatOp>(rewriter, op.getLoc(), inputs, *axis);
+    auto moved =
+        ConcatOp::create(rewriter, op.getLoc(), op.getType(), inputs, *axis);
+    inferMovedTypes(moved, model->permutation);
     replaceWithTransposed(rewriter, op, moved, model->permutation);
     return success();
   }
@@ -176,10 +178,11 @@ struct PushThroughReduction : RewritePattern {
     Value newAxes = createIntegers(rewriter, loc, *axes);
     Operation *moved = rewriter.clone(*op);
     moved->setOperands({transposed->source, newAxes});
-    (void)inferAndSetResultTypes(moved);
-    replaceWithTransposed(rewriter, op, moved,
-                          keeps ? transposed->permutation
-                                : dropDims(transposed->permutation, *axes));
+    SmallVector<int64_t> permutation =
+        keeps ? transposed->permutation
+              : dropDims(transposed->permutation, *axes);
+    inferMovedTypes(moved, permutation);
+    replaceWithTransposed(rewriter, op, moved, permutation);
     return success();
   }
 };
@@ -195,11 +198,12 @@ struct PushThroughSqueeze : OpRewritePattern<SqueezeOp> {
     auto axes = mapAxes(op.getAxes(), *transposed);
     if (!axes)
       return failure();
-    auto moved =
-        createInferred<SqueezeOp>(rewriter, op.getLoc(), transposed->source,
-                                  createIntegers(rewriter, op.getLoc(), *axes));
-    replaceWithTransposed(rewriter, op, moved,
-                          dropDims(transposed->permutation, *axes));
+    SmallVector<int64_t> permutation = dropDims(transposed->permutation, *axes);
+    auto moved = SqueezeOp::create(
+        rewriter, op.getLoc(), op.getType(), transposed->source,
+        createIntegers(rewriter, op.getLoc(), *axes));
+    inferMovedTypes(moved, permutation);
+    replaceWithTransposed(rewriter, op, moved, permutation);
     return success();
   }
 };
@@ -231,9 +235,10 @@ struct PushThroughUnsqueeze : OpRewritePattern<UnsqueezeOp> {
     auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, *rank));
     for (auto [index, axis] : llvm::enumerate(transposed->permutation))
       permutation[old[index]] = old[axis];
-    auto moved = createInferred<UnsqueezeOp>(
-        rewriter, op.getLoc(), transposed->source,
+    auto moved = UnsqueezeOp::create(
+        rewriter, op.getLoc(), op.getType(), transposed->source,
         createIntegers(rewriter, op.getLoc(), *axes));
+    inferMovedTypes(moved, permutation);
     replaceWithTransposed(rewriter, op, moved, permutation);
     return success();
   }
@@ -250,9 +255,11 @@ struct PushThroughSlice : OpRewritePattern<SliceOp> {
       return failure();
     for (int64_t &axis : *axes)
       axis = transposed->permutation[axis];
-    auto moved = createInferred<SliceOp>(
-        rewriter, op.getLoc(), transposed->source, op.getStarts(), op.getEnds(),
-        createIntegers(rewriter, op.getLoc(), *axes), op.getSteps());
+    auto moved = SliceOp::create(
+        rewriter, op.getLoc(), op.getType(), transposed->source, op.getStarts(),
+        op.getEnds(), createIntegers(rewriter, op.getLoc(), *axes),
+        op.getSteps());
+    inferMovedTypes(moved, transposed->permutation);
     replaceWithTransposed(rewriter, op, moved, transposed->permutation);
     return success();
   }
@@ -277,7 +284,7 @@ struct PushThroughPad : OpRewritePattern<PadOp> {
     auto padded = cloneOnSource(rewriter, op, *transposed);
     padded.getPadsMutable().assign(
         createIntegersBefore(rewriter, padded, moved));
-    (void)inferAndSetResultTypes(padded);
+    inferMovedTypes(padded, transposed->permutation);
     replaceWithTransposed(rewriter, op, padded, transposed->permutation);
     return success();
   }
@@ -318,7 +325,7 @@ struct PushThroughResize : OpRewritePattern<ResizeOp> {
     moved.getXMutable().assign(transposed->source);
     moved.getRoiMutable().clear();
     moved.setAxes(ArrayRef(axes));
-    (void)inferAndSetResultTypes(moved);
+    inferMovedTypes(moved, transposed->permutation);
     replaceWithTransposed(rewriter, op, moved, transposed->permutation);
     return success();
   }

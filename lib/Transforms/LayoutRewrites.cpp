@@ -56,6 +56,24 @@ Value onnx_aot::createTranspose(OpBuilder &builder, Location loc, Value value,
   return createConstant(builder, loc, results[0]);
 }
 
+Type onnx_aot::getSourceType(Type transposed, ArrayRef<int64_t> permutation) {
+  std::optional<Shape> shape = getShape(transposed);
+  Type elementType = getElementTypeOrSelf(transposed);
+  if (!shape || shape->size() != permutation.size())
+    return UnrankedTensorType::get(elementType);
+  Shape source(shape->size(), Dim::unknown());
+  for (auto [index, axis] : llvm::enumerate(permutation))
+    source[axis] = (*shape)[index];
+  return getTensorType(source, elementType);
+}
+
+void onnx_aot::inferMovedTypes(Operation *moved,
+                               ArrayRef<int64_t> permutation) {
+  for (Value result : moved->getResults())
+    result.setType(getSourceType(result.getType(), permutation));
+  (void)inferAndSetResultTypes(moved);
+}
+
 bool onnx_aot::isFreeToTranspose(Value value) {
   std::optional<Shape> shape = getShape(value);
   return shape &&
@@ -64,9 +82,7 @@ bool onnx_aot::isFreeToTranspose(Value value) {
 
 //===--- Pointwise --------------------------------------------------------===//
 
-/// One result, whose elements come from the operands' elements at the same,
-/// broadcast position.
-static bool isPointwise(Operation *op) {
+bool onnx_aot::isPointwise(Operation *op) {
   return isa<AddOp, SubOp, MulOp, DivOp, PowOp, MaxOp, MinOp, SumOp, MeanOp,
              ModOp, NegOp, AbsOp, SignOp, ReciprocalOp, CeilOp, FloorOp,
              RoundOp, ClipOp, SqrtOp, ExpOp, LogOp, ErfOp, SinOp, CosOp, TanhOp,
@@ -172,7 +188,7 @@ private:
           untranspose(rewriter, op->getLoc(), operand->get(), pushed);
     Operation *moved = rewriter.clone(*op);
     moved->setOperands(operands);
-    (void)inferAndSetResultTypes(moved);
+    inferMovedTypes(moved, pushed.permutation);
     rewriter.replaceOp(op, createTranspose(rewriter, op->getLoc(),
                                            moved->getResult(0),
                                            pushed.permutation));

@@ -32,6 +32,21 @@ mlir::Value createTranspose(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value value,
                             llvm::ArrayRef<int64_t> permutation);
 
+/// The type of a value whose Transpose has this type; unranked where the ranks
+/// differ.
+mlir::Type getSourceType(mlir::Type transposed,
+                         llvm::ArrayRef<int64_t> permutation);
+
+/// Infers the result types of a copy that works in the layout before the
+/// permutation. What cannot be inferred keeps the symbols that the original's
+/// types gave it.
+void inferMovedTypes(mlir::Operation *moved,
+                     llvm::ArrayRef<int64_t> permutation);
+
+/// One result, whose elements come from the operands' elements at the same,
+/// broadcast position.
+bool isPointwise(mlir::Operation *op);
+
 /// Whether a Transpose of the value moves no element: at most one dimension is
 /// not known to be 1.
 bool isFreeToTranspose(mlir::Value value);

@@ -103,3 +103,32 @@ func.func @moves_through_resize(%x: tensor<1x32x8x8xf32>, %w: tensor<4x32x1x1xf3
   %1 = onnx.Resize %0, %scales {operandSegmentSizes = array<i32: 1, 0, 1, 0>} : (tensor<*xf32>, tensor<4xf32>) -> tensor<*xf32>
   return %1 : tensor<*xf32>
 }
+
+// -----
+
+// What is not known of a size stays not known in the other layout: the channels'
+// 4 must not become a height.
+// CHECK-LABEL: func.func @keeps_unknown_sizes_unknown
+// CHECK: onnx.Add %{{.*}} -> tensor<1x?x?x4xf32
+// CHECK: onnx.Transpose {{.*}} -> tensor<1x4x?x?xf32
+func.func @keeps_unknown_sizes_unknown(%x: tensor<1x32x?x?xf32, affine_map<()[s0, s1, s2, s3] -> (1, 32, s0, s1)>>, %y: tensor<1x32x?x?xf32, affine_map<()[s0, s1, s2, s3] -> (1, 32, s2, s3)>>, %w: tensor<4x32x1x1xf32>) -> tensor<*xf32> {
+  %0 = onnx.Conv %x, %w : (tensor<1x32x?x?xf32, affine_map<()[s0, s1, s2, s3] -> (1, 32, s0, s1)>>, tensor<4x32x1x1xf32>) -> tensor<*xf32>
+  %1 = onnx.Conv %y, %w : (tensor<1x32x?x?xf32, affine_map<()[s0, s1, s2, s3] -> (1, 32, s2, s3)>>, tensor<4x32x1x1xf32>) -> tensor<*xf32>
+  %2 = onnx.Add %0, %1 : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  return %2 : tensor<*xf32>
+}
+
+// -----
+
+// The first Conv has few channels, but its output is wanted channels-last.
+// CHECK-LABEL: func.func @follows_what_its_output_is_for
+// CHECK: onnx.Transpose
+// CHECK: onnx.Conv {{.*}}channels_last
+// CHECK: onnx.Relu
+// CHECK: onnx.Conv {{.*}}channels_last
+func.func @follows_what_its_output_is_for(%x: tensor<1x3x8x8xf32>, %w: tensor<32x3x1x1xf32>, %v: tensor<4x32x1x1xf32>) -> tensor<*xf32> {
+  %0 = onnx.Conv %x, %w : (tensor<1x3x8x8xf32>, tensor<32x3x1x1xf32>) -> tensor<*xf32>
+  %1 = onnx.Relu %0 : (tensor<*xf32>) -> tensor<*xf32>
+  %2 = onnx.Conv %1, %v : (tensor<*xf32>, tensor<4x32x1x1xf32>) -> tensor<*xf32>
+  return %2 : tensor<*xf32>
+}
