@@ -3,8 +3,8 @@
 #include "Compilation.h"
 
 #include "onnx-aot/Conversion/Passes.h"
-#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Import/Importer.h"
+#include "onnx-aot/Support/EntryAttributes.h"
 #include "onnx-aot/Transforms/Passes.h"
 #include "onnx-aot/Transforms/Pipeline.h"
 
@@ -55,50 +55,49 @@ LogicalResult Compilation::describeTarget() {
   return success();
 }
 
+/// The phase whose result a module is: MLIR input may come from any of them.
+static Phase getLastPhase(ModuleOp module) {
+  if (!module.getOps<LLVM::LLVMFuncOp>().empty())
+    return Phase::Codegen;
+  return module->hasAttr(kAbiSymbolsAttr) ? Phase::Linalg : Phase::Import;
+}
+
 static bool isMlirFile(StringRef path) {
   StringRef extension = llvm::sys::path::extension(path);
   return extension == ".mlir" || extension == ".mlirbc";
 }
 
 LogicalResult Compilation::import() {
-  module = isMlirFile(invocation.input)
-               ? parseSourceFile<ModuleOp>(invocation.input, &context)
-               : importOnnxModel(invocation.input, &context);
-  return success(bool(module));
-}
-
-/// MLIR input may begin at any phase: it is past Linalg when nothing of the
-/// onnx dialect is left.
-static bool hasOnnxOps(ModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        return isa_and_nonnull<onnx::OnnxDialect>(op->getDialect())
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// Likewise past Codegen when there are functions of the LLVM dialect.
-static bool hasLLVMFunctions(ModuleOp module) {
-  return !module.getOps<LLVM::LLVMFuncOp>().empty();
+  if (isMlirFile(invocation.input)) {
+    module = parseSourceFile<ModuleOp>(invocation.input, &context);
+  } else {
+    ImportOptions options;
+    options.dims.append(invocation.dims.begin(), invocation.dims.end());
+    module = importOnnxModel(invocation.input, &context, options);
+  }
+  if (!module)
+    return failure();
+  lastPhase = getLastPhase(*module);
+  return success();
 }
 
 LogicalResult Compilation::optimize() {
+  if (lastPhase >= Phase::Optimize)
+    return success();
   return runPasses([&](PassManager &manager) {
-    if (!invocation.dims.empty()) {
+    // The importer has fixed the dimensions of an ONNX model.
+    if (!invocation.dims.empty() && isMlirFile(invocation.input)) {
       SpecializeDimsOptions options;
       for (const auto &[name, size] : invocation.dims)
         options.dims.push_back(name + "=" + std::to_string(size));
       manager.addPass(createSpecializeDims(options));
     }
-    if (hasOnnxOps(*module))
-      buildOptimizePipeline(manager, invocation.optLevel);
+    buildOptimizePipeline(manager, invocation.optLevel);
   });
 }
 
 LogicalResult Compilation::lowerToLinalg() {
-  if (!hasOnnxOps(*module))
+  if (lastPhase >= Phase::Linalg)
     return success();
   return runPasses([&](PassManager &manager) {
     manager.addPass(createConvertOnnxToLinalg());
@@ -106,7 +105,7 @@ LogicalResult Compilation::lowerToLinalg() {
 }
 
 LogicalResult Compilation::generateCode() {
-  if (!hasLLVMFunctions(*module)) {
+  if (lastPhase < Phase::Codegen) {
     CodegenOptions options;
     options.target = target;
     options.optLevel = invocation.optLevel;

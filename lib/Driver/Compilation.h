@@ -55,6 +55,8 @@ private:
   ProblemCollector &problems;
   Progress &progress;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The phase whose result the input was.
+  Phase lastPhase = Phase::Import;
   TargetInfo target;
   CodegenResult result;
   ArtifactReport artifact;

@@ -80,7 +80,9 @@ void ProblemCollector::print(raw_ostream &os) const {
     }
     os << (problem.severity == DiagnosticSeverity::Error ? "error: "
                                                          : "warning: ");
-    if (!problem.node.empty()) {
+    // The importer's messages name the node with its operator and opset.
+    if (!problem.node.empty() &&
+        !StringRef(problem.message).starts_with("node '")) {
       os << "node '";
       printText(os, problem.node);
       os << "': ";
