@@ -67,8 +67,12 @@ struct LowerBitCast : OnnxLowering<onnx::BitCastOp> {
       rewriter.replaceOp(op, adaptor.getInput());
       return success();
     }
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, type, adaptor.getInput());
-    return success();
+    return lowerPointwise(
+        rewriter, lowering, op, adaptor.getOperands(),
+        [&](OpBuilder &b, Location loc, ValueRange args) -> Value {
+          return arith::BitcastOp::create(b, loc, type.getElementType(),
+                                          args[0]);
+        });
   }
 };
 

@@ -183,7 +183,7 @@ Value onnx_aot::createEncode(Scalars &s, Value value, Type narrowType,
                              EncodeOptions options) {
   OpBuilder &builder = s.getBuilder();
   if (auto floatType = dyn_cast<FloatType>(narrowType)) {
-    Value single = s.convert(value, builder.getF32Type(), false);
+    Value single = s.toNarrowable(value);
     // The bits are compared as signed numbers from here on.
     Scalars codes(builder, s.getLoc(), false);
     Value code = isa<Float8E8M0FNUType>(floatType)

@@ -160,9 +160,21 @@ Value ScalarBuilder::sigmoid(Value x) {
   return div(one, add(one, exp(negate(x))));
 }
 
+Value ScalarBuilder::expMinusOne(Value x) {
+  // With t = tanh(x / 2) it is 2 t / (1 - t): nothing cancels for x < 0.
+  Value t = tanh(mul(x, like(x, 0.5)));
+  return div(add(t, t), sub(like(x, 1), t));
+}
+
 Value ScalarBuilder::softplus(Value x) {
-  Value rest = create<math::Log1pOp>(exp(negate(absolute(x))));
-  return add(max(x, like(x, 0)), rest);
+  // log(1 + z) of a small z loses what 1 + z rounds away; the factor z / (u -
+  // 1) gives it back.
+  Value z = exp(negate(absolute(x))), one = like(x, 1);
+  Value u = add(one, z), rounded = sub(u, one);
+  Value isLost = compare(Compare::Equal, rounded, like(x, 0));
+  Value safe = select(isLost, one, rounded);
+  Value logarithm = select(isLost, z, div(mul(log(u), z), safe));
+  return add(max(x, like(x, 0)), logarithm);
 }
 
 //===--- Conversions ------------------------------------------------------===//
@@ -186,6 +198,36 @@ Value ScalarBuilder::toInteger(Value value, IntegerType type, bool toUnsigned) {
   return select(tooHigh, target.highest(type), notLow);
 }
 
+/// An f64 as an f32 that may be rounded once more without an error: a value
+/// between two neighbours becomes the odd one, never a tie of a narrower type.
+static Value roundToOdd(ScalarBuilder &s, Value value) {
+  Type single = s.getBuilder().getF32Type(), bits = s.getBuilder().getI32Type();
+  Value nearest = s.create<arith::TruncFOp>(single, value);
+  Value back = s.create<arith::ExtFOp>(value.getType(), nearest);
+  Value isLarger = s.compare(ScalarBuilder::Compare::Greater, s.absolute(back),
+                             s.absolute(value));
+  Value isInexact = s.compare(ScalarBuilder::Compare::NotEqual, back, value);
+  Value pattern = s.create<arith::BitcastOp>(bits, nearest);
+  Value towardsZero = s.create<arith::SubIOp>(
+      pattern, s.create<arith::ExtUIOp>(bits, isLarger));
+  Value odd = s.create<arith::OrIOp>(towardsZero,
+                                     s.create<arith::ExtUIOp>(bits, isInexact));
+  return s.create<arith::BitcastOp>(single, odd);
+}
+
+Value ScalarBuilder::toNarrowable(Value value) {
+  Type type = value.getType();
+  Type single = builder.getF32Type();
+  if (type.isF64())
+    return roundToOdd(*this, value);
+  if (isFloat(value))
+    return widen(value);
+  // Integers of 24 bits are exact in f32, of 53 bits in f64.
+  if (type.getIntOrFloatBitWidth() <= 16)
+    return convert(value, single, false);
+  return roundToOdd(*this, convert(value, builder.getF64Type(), false));
+}
+
 Value ScalarBuilder::convert(Value value, Type type, bool toUnsigned) {
   Type from = value.getType();
   if (from == type)
@@ -193,10 +235,9 @@ Value ScalarBuilder::convert(Value value, Type type, bool toUnsigned) {
   bool fromBool = from.isInteger(1), toFloat = isa<FloatType>(type);
   if (type.isInteger(1))
     return compare(Compare::NotEqual, value, like(value, 0));
+  if (toFloat && type.getIntOrFloatBitWidth() < 32)
+    return create<arith::TruncFOp>(type, toNarrowable(value));
   if (isFloat(value) && toFloat) {
-    // f16 and bf16 hold different values of the same width.
-    if (from.getIntOrFloatBitWidth() == type.getIntOrFloatBitWidth())
-      return create<arith::TruncFOp>(type, widen(value));
     return from.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth()
                ? create<arith::ExtFOp>(type, value)
                : create<arith::TruncFOp>(type, value);

@@ -78,12 +78,10 @@ public:
   mlir::Value log(mlir::Value x) { return create<mlir::math::LogOp>(x); }
   mlir::Value sqrt(mlir::Value x) { return create<mlir::math::SqrtOp>(x); }
   mlir::Value tanh(mlir::Value x) { return create<mlir::math::TanhOp>(x); }
-  /// e ^ x - 1, accurate near zero.
-  mlir::Value expMinusOne(mlir::Value x) {
-    return create<mlir::math::ExpM1Op>(x);
-  }
+  /// e ^ x - 1, accurate near zero; meant for x <= 0.
+  mlir::Value expMinusOne(mlir::Value x);
   mlir::Value sigmoid(mlir::Value x);
-  /// log(1 + e ^ x) without overflow.
+  /// log(1 + e ^ x) without overflow, accurate also where it is small.
   mlir::Value softplus(mlir::Value x);
 
   //===--- Conversions ----------------------------------------------------===//
@@ -93,6 +91,8 @@ public:
   /// signedness is that of the integer `value`, `toUnsigned` that of `type`.
   mlir::Value convert(mlir::Value value, mlir::Type type, bool toUnsigned);
 
+  /// Any number as an f32 that rounds to a narrower float as the number would.
+  mlir::Value toNarrowable(mlir::Value value);
   /// A narrow float as f32, any other value as it is.
   mlir::Value widen(mlir::Value value);
 
