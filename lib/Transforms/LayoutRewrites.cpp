@@ -46,14 +46,21 @@ SmallVector<int64_t> onnx_aot::getToChannelsFirst(int64_t rank) {
 
 Value onnx_aot::createTranspose(OpBuilder &builder, Location loc, Value value,
                                 ArrayRef<int64_t> permutation) {
-  auto transpose = createInferred<TransposeOp>(
-      builder, loc, value, builder.getDenseI64ArrayAttr(permutation));
-  SmallVector<ElementsAttr> results;
-  if (!value.getDefiningOp<ConstantOp>() ||
-      failed(evaluateDataMovement(transpose, results)))
-    return transpose;
-  transpose.erase();
-  return createConstant(builder, loc, results[0]);
+  auto attribute = builder.getDenseI64ArrayAttr(permutation);
+  if (value.getDefiningOp<ConstantOp>()) {
+    // Unknown to the builder's listener: a rewriter that heard of this op would
+    // visit it after its end.
+    OpBuilder silent(builder.getContext());
+    silent.setInsertionPoint(builder.getInsertionBlock(),
+                             builder.getInsertionPoint());
+    auto transpose = createInferred<TransposeOp>(silent, loc, value, attribute);
+    SmallVector<ElementsAttr> results;
+    LogicalResult evaluated = evaluateDataMovement(transpose, results);
+    transpose.erase();
+    if (succeeded(evaluated))
+      return createConstant(builder, loc, results[0]);
+  }
+  return createInferred<TransposeOp>(builder, loc, value, attribute);
 }
 
 Type onnx_aot::getSourceType(Type transposed, ArrayRef<int64_t> permutation) {

@@ -107,8 +107,10 @@ private:
 
   void measure(Buffer &buffer) {
     MemRefType type = buffer.alloc.getType();
-    int64_t bytes = llvm::divideCeil(
-        type.getElementType().getIntOrFloatBitWidth(), 8);
+    // The layout also knows `index` and complex elements.
+    int64_t bytes = DataLayout::closest(buffer.alloc)
+                        .getTypeSize(type.getElementType())
+                        .getFixedValue();
     for (int64_t size : type.getShape())
       bytes *= ShapedType::isDynamic(size) ? 1 : size;
     if (type.hasStaticShape()) {
