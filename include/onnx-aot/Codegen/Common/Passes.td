@@ -95,6 +95,26 @@ def PlanBuffers : Pass<"codegen-plan-buffers", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def LowerChecks : Pass<"codegen-lower-checks", "::mlir::ModuleOp"> {
+  let summary = "End the run with a reason where a check fails";
+  let description = [{
+    Requires the entry in the LLVM dialect with `cf` control flow. Each `cf.assert`
+    becomes a branch out of the entry that sets the context's status to
+    ONNX_AOT_RUN_FAILED and calls the runtime's `fail` with the message.
+
+    ```mlir
+    cf.assert %ok, "an index is out of range"
+    // becomes
+    cf.cond_br %ok, ^rest, ^leave
+    ^leave:
+      llvm.call @onnx_aot.fail(%context, %text) : (!llvm.ptr, !llvm.ptr) -> ()
+      llvm.return
+    ```
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def AbiWrappers : Pass<"codegen-abi-wrappers", "::mlir::ModuleOp"> {
   let summary = "Add the functions that the module's descriptor points to";
   let description = [{
