@@ -1,8 +1,10 @@
 //===- LoweringBase.cpp - what every lowering pattern uses ------------------===//
 
 #include "LoweringBase.h"
+#include "ShapeScalars.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 using namespace mlir;
 
@@ -31,6 +33,57 @@ Type convertOnnxType(Type type) {
                      : RankedTensorType();
 }
 
+/// The converted value that introduced a symbol, if it can be read at the
+/// rewriter's place.
+static Value lookupSource(ConversionPatternRewriter &rewriter, Value source,
+                          Value original) {
+  // A symbol that this very op introduces has no value yet.
+  if (original.getDefiningOp() &&
+      source.getDefiningOp() == original.getDefiningOp())
+    return {};
+  Value converted = rewriter.getRemappedValue(source);
+  // Nor has one of a branch that is not around this place.
+  if (!converted || !converted.getParentRegion()->isAncestor(
+                        rewriter.getInsertionBlock()->getParent()))
+    return {};
+  return converted;
+}
+
+FailureOr<OpFoldResult> getSize(ConversionPatternRewriter &rewriter, Location loc,
+                                const LoweringContext &lowering, onnx::Dim dim,
+                                Value original) {
+  if (!dim.isKnown())
+    return failure();
+  if (dim.isStatic())
+    return OpFoldResult(rewriter.getIndexAttr(dim.getStatic()));
+  // Replace the symbols by the dimensions that introduced them.
+  SmallVector<OpFoldResult> operands;
+  DenseMap<AffineExpr, AffineExpr> positions;
+  bool resolved = true;
+  dim.getExpr().walk([&](AffineExpr expr) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(expr);
+    if (!symbol || positions.count(expr) || !resolved)
+      return;
+    auto source = lowering.symbols.find(symbol.getPosition());
+    Value converted;
+    if (source != lowering.symbols.end())
+      converted = lookupSource(rewriter, source->second.first, original);
+    if (!converted) {
+      resolved = false;
+      return;
+    }
+    positions[expr] =
+        getAffineSymbolExpr(operands.size(), rewriter.getContext());
+    operands.push_back(rewriter.createOrFold<tensor::DimOp>(
+        loc, converted, source->second.second));
+  });
+  if (!resolved)
+    return failure();
+  AffineExpr expr = dim.getExpr().replace(positions);
+  return affine::makeComposedFoldedAffineApply(
+      rewriter, loc, AffineMap::get(0, operands.size(), expr), operands);
+}
+
 FailureOr<SmallVector<OpFoldResult>>
 getSizes(ConversionPatternRewriter &rewriter, Location loc,
          const LoweringContext &lowering, Value original) {
@@ -39,43 +92,11 @@ getSizes(ConversionPatternRewriter &rewriter, Location loc,
     return failure();
   SmallVector<OpFoldResult> sizes;
   for (onnx::Dim dim : *shape) {
-    if (!dim.isKnown())
+    FailureOr<OpFoldResult> size =
+        getSize(rewriter, loc, lowering, dim, original);
+    if (failed(size))
       return failure();
-    if (dim.isStatic()) {
-      sizes.push_back(rewriter.getIndexAttr(dim.getStatic()));
-      continue;
-    }
-    // Replace the symbols by the dimensions that introduced them.
-    SmallVector<OpFoldResult> operands;
-    DenseMap<AffineExpr, AffineExpr> positions;
-    bool resolved = true;
-    dim.getExpr().walk([&](AffineExpr expr) {
-      auto symbol = dyn_cast<AffineSymbolExpr>(expr);
-      if (!symbol || positions.count(expr) || !resolved)
-        return;
-      auto source = lowering.symbols.find(symbol.getPosition());
-      // A symbol that this very op introduces has no value yet.
-      bool own = source != lowering.symbols.end() && original.getDefiningOp() &&
-                 source->second.first.getDefiningOp() == original.getDefiningOp();
-      if (source == lowering.symbols.end() || own) {
-        resolved = false;
-        return;
-      }
-      Value converted = rewriter.getRemappedValue(source->second.first);
-      if (!converted) {
-        resolved = false;
-        return;
-      }
-      positions[expr] =
-          getAffineSymbolExpr(operands.size(), rewriter.getContext());
-      operands.push_back(rewriter.createOrFold<tensor::DimOp>(
-          loc, converted, source->second.second));
-    });
-    if (!resolved)
-      return failure();
-    AffineExpr expr = dim.getExpr().replace(positions);
-    sizes.push_back(affine::makeComposedFoldedAffineApply(
-        rewriter, loc, AffineMap::get(0, operands.size(), expr), operands));
+    sizes.push_back(*size);
   }
   return sizes;
 }
@@ -187,6 +208,9 @@ LogicalResult lowerPointwise(ConversionPatternRewriter &rewriter,
   if (!resultType)
     return op->emitOpError("result type ")
            << original.getType() << " has no memory form";
+  if (isSmallIntegers(original.getType()) &&
+      llvm::all_of(operands.getTypes(), isSmallIntegers))
+    return lowerToScalars(rewriter, op, operands, convertedOperands, body);
   FailureOr<SmallVector<OpFoldResult>> sizes =
       getSizes(rewriter, loc, lowering, original);
   if (failed(sizes))
@@ -241,6 +265,18 @@ Value createScalarConstant(OpBuilder &builder, Location loc, double value,
                                      builder.getFloatAttr(floatType, value));
   return arith::ConstantOp::create(
       builder, loc, builder.getIntegerAttr(type, static_cast<int64_t>(value)));
+}
+
+void createCheck(OpBuilder &builder, Operation *op, Value condition,
+                 const Twine &message) {
+  if (isConstantIntValue(condition, 1))
+    return;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    stream << "node " << name.getName().getValue() << ": ";
+  stream << op->getName() << ": " << message;
+  cf::AssertOp::create(builder, op->getLoc(), condition, text);
 }
 
 } // namespace onnx_aot

@@ -55,6 +55,11 @@ mlir::FailureOr<llvm::SmallVector<mlir::OpFoldResult>>
 getSizes(mlir::ConversionPatternRewriter &rewriter, mlir::Location loc,
          const LoweringContext &lowering, mlir::Value original);
 
+/// One size by the same rules; `original` is the value that has the dimension.
+mlir::FailureOr<mlir::OpFoldResult>
+getSize(mlir::ConversionPatternRewriter &rewriter, mlir::Location loc,
+        const LoweringContext &lowering, onnx::Dim dim, mlir::Value original);
+
 /// The sizes of a converted tensor, by tensor.dim where they are dynamic.
 llvm::SmallVector<mlir::OpFoldResult>
 getRuntimeSizes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor);
@@ -108,6 +113,11 @@ lowerPointwise(mlir::ConversionPatternRewriter &rewriter,
 /// Scalar constant of an integer, index or float type.
 mlir::Value createScalarConstant(mlir::OpBuilder &builder, mlir::Location loc,
                                  double value, mlir::Type type);
+
+/// Ends the run with an error that names the node where `condition` (i1) is
+/// false: for values that the model may not have and that only the run knows.
+void createCheck(mlir::OpBuilder &builder, mlir::Operation *op,
+                 mlir::Value condition, const llvm::Twine &message);
 
 //===--- One function per category ----------------------------------------===//
 

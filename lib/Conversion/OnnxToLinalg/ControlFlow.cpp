@@ -1,0 +1,401 @@
+//===- ControlFlow.cpp - lower If, Loop and Scan ----------------------------===//
+//
+// A body moves into an scf.execute_region inside of the scf loop; what is around
+// it (conditions, slices, scan outputs) is written in terms of its results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Generate.h"
+#include "ReshapeUtils.h"
+#include "ShapeScalars.h"
+
+#include "onnx-aot/Dialect/Onnx/IR/ControlFlow.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+namespace {
+
+/// Ends a body that was moved: its outputs under the types of the op around it.
+struct LowerYield : OnnxLowering<onnx::YieldOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::YieldOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Operation *parent = op->getParentOp();
+    if (!isa<scf::IfOp, scf::ExecuteRegionOp>(parent))
+      return failure();
+    SmallVector<Value> results;
+    for (auto [value, type] :
+         llvm::zip_equal(adaptor.getOutputs(), parent->getResultTypes()))
+      results.push_back(createCast(rewriter, op.getLoc(), value, type));
+    rewriter.replaceOpWithNewOp<scf::YieldOp>(op, results);
+    return success();
+  }
+};
+
+/// The converted types of values; fails where one has no memory form.
+FailureOr<SmallVector<Type>> convertTypes(TypeRange types) {
+  SmallVector<Type> converted;
+  for (Type type : types) {
+    Type memoryType = convertOnnxType(type);
+    if (!isa_and_nonnull<RankedTensorType>(memoryType))
+      return failure();
+    converted.push_back(memoryType);
+  }
+  return converted;
+}
+
+constexpr StringLiteral kRankNeeded =
+    "values of its graphs must be tensors of a rank known at compile time";
+
+/// i1 from a bool tensor of one element.
+Value getCondition(OpBuilder &builder, Location loc, Value tensor) {
+  Value byte = getOnlyElement(builder, loc, tensor);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, byte,
+                               createScalarConstant(builder, loc, 0, byte.getType()));
+}
+
+struct LowerIf : OnnxLowering<onnx::IfOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::IfOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<SmallVector<Type>> types = convertTypes(op.getResultTypes());
+    if (failed(types))
+      return unsupported(op, kRankNeeded);
+    Location loc = op.getLoc();
+    Value condition = getCondition(rewriter, loc, adaptor.getCond());
+    auto branch = scf::IfOp::create(rewriter, loc, *types, condition,
+                                    /*addThenBlock=*/false, /*addElseBlock=*/false);
+    rewriter.inlineRegionBefore(op.getThenBranch(), branch.getThenRegion(),
+                                branch.getThenRegion().end());
+    rewriter.inlineRegionBefore(op.getElseBranch(), branch.getElseRegion(),
+                                branch.getElseRegion().end());
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+};
+
+/// Moves a body to the rewriter's place, its arguments being `arguments`; gives
+/// the body's outputs.
+FailureOr<SmallVector<Value>> moveBody(ConversionPatternRewriter &rewriter,
+                                       const LoweringContext &lowering,
+                                       Location loc, Region &body,
+                                       ArrayRef<Type> types,
+                                       ArrayRef<Value> arguments) {
+  auto region = scf::ExecuteRegionOp::create(rewriter, loc, types);
+  OpBuilder::InsertionGuard guard(rewriter);
+  FailureOr<Block *> converted =
+      rewriter.convertRegionTypes(&body, *lowering.typeConverter);
+  if (failed(converted))
+    return failure();
+  Block *block = rewriter.createBlock(&region.getRegion());
+  rewriter.inlineBlockBefore(*converted, block, block->end(), arguments);
+  return SmallVector<Value>(region.getResults());
+}
+
+/// A buffer in which the values of all iterations are collected.
+struct ScanOutput {
+  /// Where the new dimension is.
+  int64_t axis = 0;
+  bool isReversed = false;
+  /// Type of one iteration's value.
+  RankedTensorType type;
+};
+
+/// Stores one iteration's value.
+Value insertIteration(OpBuilder &builder, Location loc, Value buffer, Value value,
+                      int64_t axis, Value position) {
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, value);
+  sizes.insert(sizes.begin() + axis, builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+  offsets[axis] = position;
+  return tensor::InsertSliceOp::create(builder, loc, value, buffer, offsets, sizes,
+                                       strides);
+}
+
+/// The slice of a scan input that one iteration sees.
+Value extractIteration(OpBuilder &builder, Location loc, Value tensor, int64_t axis,
+                       Value position, Type type) {
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, tensor);
+  sizes[axis] = builder.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+  offsets[axis] = position;
+  SmallVector<int64_t> shape;
+  for (auto [i, size] : llvm::enumerate(sizes))
+    if (static_cast<int64_t>(i) != axis)
+      shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  auto sliceType = RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
+  Value slice = tensor::ExtractSliceOp::create(builder, loc, sliceType, tensor,
+                                               offsets, sizes, strides);
+  return createCast(builder, loc, slice, type);
+}
+
+/// The buffer for `length` values of a body's output. Its other sizes must be
+/// known before the loop runs.
+FailureOr<Value> createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
+                                  const LoweringContext &lowering, Value result,
+                                  const ScanOutput &output, Value length) {
+  onnx::Shape shape = *onnx::getShape(result);
+  SmallVector<OpFoldResult> sizes;
+  for (auto [i, dim] : llvm::enumerate(shape)) {
+    if (static_cast<int64_t>(i) == output.axis) {
+      sizes.push_back(getAsOpFoldResult(length));
+      continue;
+    }
+    FailureOr<OpFoldResult> size = getSize(rewriter, loc, lowering, dim, result);
+    if (failed(size))
+      return failure();
+    sizes.push_back(*size);
+  }
+  return createEmpty(rewriter, loc, sizes, output.type.getElementType());
+}
+
+constexpr StringLiteral kSizesNeeded =
+    "sizes of a scan output must be known before the loop runs";
+
+//===--- Scan -------------------------------------------------------------===//
+
+struct LowerScan : OnnxLowering<onnx::ScanOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::ScanOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Block &body = op.getBody().front();
+    FailureOr<SmallVector<Type>> argumentTypes = convertTypes(body.getArgumentTypes());
+    FailureOr<SmallVector<Type>> yieldTypes =
+        convertTypes(body.back().getOperandTypes());
+    FailureOr<SmallVector<Type>> resultTypes = convertTypes(op.getResultTypes());
+    if (failed(argumentTypes) || failed(yieldTypes) || failed(resultTypes))
+      return unsupported(op, kRankNeeded);
+    ValueRange inputs = adaptor.getOperands();
+    int64_t numScanned = op.getNumScanInputs();
+    int64_t numCarried = inputs.size() - numScanned;
+    ValueRange scanned = inputs.drop_front(numCarried);
+    SmallVector<int64_t> axes;
+    for (auto [i, input] : llvm::enumerate(scanned))
+      axes.push_back(*onnx::normalizeAxis(
+          getEntry(op.getScanInputAxes(), i),
+          cast<RankedTensorType>(input.getType()).getRank()));
+    Value length = getLength(rewriter, op, scanned, axes);
+
+    SmallVector<Value> initial;
+    for (int64_t i = 0; i < numCarried; ++i)
+      initial.push_back(createCast(rewriter, loc, inputs[i], (*argumentTypes)[i]));
+    SmallVector<ScanOutput> outputs;
+    for (int64_t i = numCarried, e = op.getNumResults(); i < e; ++i) {
+      auto type = cast<RankedTensorType>((*yieldTypes)[i]);
+      outputs.push_back(
+          {*onnx::normalizeAxis(getEntry(op.getScanOutputAxes(), i - numCarried),
+                                type.getRank() + 1),
+           getEntry(op.getScanOutputDirections(), i - numCarried) != 0, type});
+      FailureOr<Value> buffer = createScanBuffer(
+          rewriter, loc, lowering, op.getResult(i), outputs.back(), length);
+      if (failed(buffer))
+        return unsupported(op, kSizesNeeded);
+      initial.push_back(*buffer);
+    }
+
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    auto loop = scf::ForOp::create(rewriter, loc, zero, length, one, initial);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      if (!loop.getBody()->empty())
+        rewriter.eraseOp(&loop.getBody()->back());
+      rewriter.setInsertionPointToEnd(loop.getBody());
+      IndexBuilder b(rewriter, loc);
+      Value forward = loop.getInductionVar();
+      Value backward = b.sub(b.sub(length, one), forward);
+      SmallVector<Value> arguments(loop.getRegionIterArgs().take_front(numCarried));
+      for (int64_t i = 0; i < numScanned; ++i) {
+        bool isReversed = getEntry(op.getScanInputDirections(), i) != 0;
+        arguments.push_back(extractIteration(
+            rewriter, loc, scanned[i], axes[i], isReversed ? backward : forward,
+            (*argumentTypes)[numCarried + i]));
+      }
+      FailureOr<SmallVector<Value>> moved =
+          moveBody(rewriter, lowering, loc, op.getBody(), *yieldTypes, arguments);
+      if (failed(moved))
+        return unsupported(op, kRankNeeded);
+      ValueRange results = *moved;
+      SmallVector<Value> next;
+      for (int64_t i = 0; i < numCarried; ++i)
+        next.push_back(createCast(rewriter, loc, results[i], (*argumentTypes)[i]));
+      for (auto [i, output] : llvm::enumerate(outputs))
+        next.push_back(insertIteration(
+            rewriter, loc, loop.getRegionIterArgs()[numCarried + i],
+            results[numCarried + i], output.axis,
+            output.isReversed ? backward : forward));
+      scf::YieldOp::create(rewriter, loc, next);
+    }
+    SmallVector<Value> results;
+    for (auto [result, type] : llvm::zip_equal(loop.getResults(), *resultTypes))
+      results.push_back(createCast(rewriter, loc, result, type));
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  static int64_t getEntry(std::optional<ArrayRef<int64_t>> list, size_t index) {
+    return list && index < list->size() ? (*list)[index] : 0;
+  }
+
+  static Value getLength(OpBuilder &builder, onnx::ScanOp op, ValueRange scanned,
+                         ArrayRef<int64_t> axes) {
+    IndexBuilder b(builder, op.getLoc());
+    Value length;
+    for (auto [input, axis] : llvm::zip_equal(scanned, axes)) {
+      Value size = b.get(getRuntimeSizes(builder, op.getLoc(), input)[axis]);
+      if (length)
+        createCheck(builder, op, b.compare(arith::CmpIPredicate::eq, size, length),
+                    "scan inputs have different lengths");
+      else
+        length = size;
+    }
+    return length;
+  }
+};
+
+//===--- Loop -------------------------------------------------------------===//
+
+struct LowerLoop : OnnxLowering<onnx::LoopOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::LoopOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Block &body = op.getBody().front();
+    FailureOr<SmallVector<Type>> argumentTypes =
+        convertTypes(TypeRange(body.getArgumentTypes()).drop_front(2));
+    FailureOr<SmallVector<Type>> yieldTypes =
+        convertTypes(body.back().getOperandTypes());
+    FailureOr<SmallVector<Type>> resultTypes = convertTypes(op.getResultTypes());
+    if (failed(argumentTypes) || failed(yieldTypes) || failed(resultTypes))
+      return unsupported(op, kRankNeeded);
+    IndexBuilder b(rewriter, loc);
+    int64_t numCarried = op.getVInitial().size();
+    bool isCounted = onnx::runsAllIterations(op);
+    Value zero = b.constant(0), limit;
+    if (adaptor.getM())
+      limit = b.max(b.fromInteger(getOnlyElement(rewriter, loc, adaptor.getM())), zero);
+
+    // Carried: position, condition, the body's values, scan outputs.
+    Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
+    SmallVector<Value> initial{
+        zero, adaptor.getCond() ? getCondition(rewriter, loc, adaptor.getCond()) : yes};
+    for (auto [value, type] : llvm::zip_equal(adaptor.getVInitial(), *argumentTypes))
+      initial.push_back(createCast(rewriter, loc, value, type));
+    SmallVector<ScanOutput> outputs;
+    for (int64_t i = numCarried, e = op.getNumResults(); i < e; ++i) {
+      outputs.push_back({0, false, cast<RankedTensorType>((*yieldTypes)[i + 1])});
+      // A loop of unknown length starts with no room and grows.
+      FailureOr<Value> buffer =
+          createScanBuffer(rewriter, loc, lowering, op.getResult(i), outputs.back(),
+                           isCounted ? limit : zero);
+      if (failed(buffer))
+        return unsupported(op, kSizesNeeded);
+      SmallVector<int64_t> shape(
+          cast<RankedTensorType>(buffer->getType()).getShape());
+      shape[0] = ShapedType::kDynamic;
+      initial.push_back(createCast(
+          rewriter, loc, *buffer,
+          RankedTensorType::get(shape, outputs.back().type.getElementType())));
+    }
+    SmallVector<Type> types;
+    for (Value value : initial)
+      types.push_back(value.getType());
+
+    auto loop = scf::WhileOp::create(rewriter, loc, types, initial);
+    OpBuilder::InsertionGuard guard(rewriter);
+    SmallVector<Location> locations(types.size(), loc);
+    Block *before = rewriter.createBlock(&loop.getBefore(), {}, types, locations);
+    Value goesOn = before->getArgument(1);
+    if (limit)
+      goesOn = arith::AndIOp::create(
+          rewriter, loc, goesOn,
+          arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                                before->getArgument(0), limit));
+    scf::ConditionOp::create(rewriter, loc, goesOn, before->getArguments());
+
+    Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
+    FailureOr<SmallVector<Value>> next =
+        runIteration(rewriter, op, after->getArguments(), *argumentTypes,
+                     *yieldTypes, isCounted);
+    if (failed(next))
+      return unsupported(op, kRankNeeded);
+    scf::YieldOp::create(rewriter, loc, *next);
+
+    rewriter.setInsertionPointAfter(loop);
+    SmallVector<Value> results;
+    for (auto [result, type] :
+         llvm::zip_equal(loop.getResults().drop_front(2), *resultTypes))
+      results.push_back(createCast(rewriter, loc, result, type));
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  FailureOr<SmallVector<Value>>
+  runIteration(ConversionPatternRewriter &rewriter, onnx::LoopOp op,
+               ValueRange carried, ArrayRef<Type> argumentTypes,
+               ArrayRef<Type> yieldTypes, bool isCounted) const {
+    Location loc = op.getLoc();
+    IndexBuilder b(rewriter, loc);
+    int64_t numCarried = argumentTypes.size();
+    Value number = arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(),
+                                              carried[0]);
+    Value byte = arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(),
+                                        carried[1]);
+    Block &body = op.getBody().front();
+    SmallVector<Value> arguments;
+    for (auto [i, scalar] : llvm::enumerate(ArrayRef<Value>{number, byte}))
+      arguments.push_back(createFromElements(
+          rewriter, loc, convertOnnxType(body.getArgument(i).getType()), scalar));
+    llvm::append_range(arguments, carried.slice(2, numCarried));
+    FailureOr<SmallVector<Value>> moved =
+        moveBody(rewriter, lowering, loc, op.getBody(), yieldTypes, arguments);
+    if (failed(moved))
+      return failure();
+    ValueRange results = *moved;
+    SmallVector<Value> next{b.add(carried[0], b.constant(1)),
+                            getCondition(rewriter, loc, results[0])};
+    for (int64_t i = 0; i < numCarried; ++i)
+      next.push_back(createCast(rewriter, loc, results[i + 1], argumentTypes[i]));
+    for (auto [buffer, value] : llvm::zip_equal(carried.drop_front(numCarried + 2),
+                                                results.drop_front(numCarried + 1))) {
+      Value room = isCounted ? buffer : grow(rewriter, loc, buffer);
+      next.push_back(createCast(
+          rewriter, loc, insertIteration(rewriter, loc, room, value, 0, carried[0]),
+          buffer.getType()));
+    }
+    return next;
+  }
+
+  /// The tensor with room for one more entry.
+  static Value grow(OpBuilder &builder, Location loc, Value tensor) {
+    IndexBuilder b(builder, loc);
+    SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, tensor);
+    SmallVector<OpFoldResult> sizes = own;
+    sizes[0] = getAsOpFoldResult(b.add(b.get(own[0]), b.constant(1)));
+    SmallVector<OpFoldResult> offsets(own.size(), builder.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(own.size(), builder.getIndexAttr(1));
+    Value larger = createEmpty(builder, loc, sizes,
+                               getElementTypeOrSelf(tensor.getType()));
+    return tensor::InsertSliceOp::create(builder, loc, tensor, larger, offsets, own,
+                                         strides);
+  }
+};
+
+} // namespace
+
+void onnx_aot::populateOnnxToLinalgControlFlowPatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
+  patterns.add<LowerYield, LowerIf, LowerScan, LowerLoop>(lowering,
+                                                          patterns.getContext());
+}
