@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Check the rules of the house that a machine can check; utils/test.sh runs this.
 
-usage: check-style.py [--fix]      --fix formats the C++ sources with clang-format first
+usage: check-style.py [--fix | --format]
+  --format   also check that the C++ sources are formatted
+  --fix      format them first
 
 Each rule is a function below whose docstring is the rule; it yields one line for each place that breaks it.
 Only files that git tracks, or would track, are looked at.
@@ -28,7 +30,8 @@ SEES = {
     "Autodiff": {"Support", "Dialect", "Autodiff"},
     "Optimizer": {"Support", "Dialect", "Optimizer"},
     "Conversion": {"Support", "Dialect", "Conversion"},
-    "Codegen": {"Support", "Codegen", "abi"},
+    "Kernel": {"Support", "Kernel"},
+    "Codegen": {"Support", "Codegen", "Kernel", "abi"},
     "Emit": {"Support", "Emit", "abi"},
     "runtime": {"runtime", "abi"},
     "tools": {"Driver", "InitAll.h", "Support", "runtime", "abi"},
@@ -48,12 +51,17 @@ BANNED = {
     "Autodiff": f"{PROTOBUF}|{LINALG}|{TARGETS}",
     "Optimizer": f"{PROTOBUF}|{LINALG}|{TARGETS}",
     "Conversion": f"{PROTOBUF}|{TARGETS}|mlir/Dialect/(MemRef|Bufferization)/",
+    "Kernel": f"{PROTOBUF}|{TARGETS}",
     "Codegen": PROTOBUF,
     "Emit": f"{PROTOBUF}|mlir/Dialect/(Linalg|Tensor|SCF|Vector)/",
     "Driver": PROTOBUF,
     "runtime": f"{PROTOBUF}|mlir/|llvm/|mlir-c/|llvm-c/|lld/",
     "tools": PROTOBUF,
 }
+
+# Passes that only whole models test so far; one that has got a test of its own must leave the list.
+UNTESTED = {"ApproximateMath", "EmitKernels", "LowerCopies", "ExternalizeConstants", "FuseElementwise",
+            "BufferizeEntry", "PlanBuffers", "AbiWrappers", "ParallelLaunch"}
 
 # The flag of a pass begins with its room's word.
 PREFIXES = {"Transforms": ("onnx-",), "Autodiff": ("train-",), "Optimizer": ("train-",), "Conversion": ("",),
@@ -87,6 +95,8 @@ class Tree:
 def room_of(path):
     """Returns the room a source file belongs to, or None."""
     parts = path.parts
+    if "Kernel" in parts and "Dialect" in parts:
+        return "Kernel"  # Codegen's own dialect
     if parts[:2] == ("include", "onnx-aot") and len(parts) > 3:
         return parts[2]
     if parts[0] == "lib" and len(parts) > 2:
@@ -113,7 +123,7 @@ def layering(tree):
             if not found or not room:
                 continue
             target = found.group(1)
-            ours = re.match(r"onnx-aot/([^/]+)", target)
+            ours = re.match(r"onnx-aot/(?:Dialect/(?=Kernel/))?([^/]+)", target)
             if ours and room in SEES and ours.group(1) not in SEES[room]:
                 yield f"{path}:{number}: {room} may not see {target}"
             elif not ours and re.match(BANNED.get(room, "$^"), target):
@@ -146,11 +156,16 @@ def one_name(tree):
                 yield f"{path}: pass {name} has the flag {flag}, expected {PREFIXES[room][-1]}{kebab(name)}"
             # A conversion's file and tests are named for what it converts: OnnxToLinalg.
             short = name.removeprefix("Convert") if room == "Conversion" else name
+            if room == "Codegen":
+                short = name.removesuffix("Entry")  # all of Codegen works on the entry
             if not any(n.startswith(f"lib/{folder}/") and n.endswith((f"/{name}.cpp", f"/{short}.cpp")) for n in names):
                 yield f"{path}: pass {name} has no {name}.cpp under lib/{folder}"
             tests = rf"test/{folder}/(.*/)?({kebab(name)}[^/]*\.(mlir|test)|({kebab(name)}|{short})/.*)"
-            if not any(re.fullmatch(tests, n) for n in names):
+            tested = any(re.fullmatch(tests, n) for n in names)
+            if not tested and name not in UNTESTED:
                 yield f"{path}: pass {name} has no test test/{folder}/{kebab(name)}.mlir"
+            elif tested and name in UNTESTED:
+                yield f"{path}: pass {name} has a test: take it off the list UNTESTED of check-style.py"
 
 
 def file_names(tree):
@@ -245,19 +260,21 @@ def formatting(tree):
                            for m in re.finditer(r"^(\S+?):\d+:\d+: warning", done.stderr, re.M)})
 
 
-RULES = (layering, sizes, one_name, file_names, forbidden, stubs, machine_paths, whitespace, header_comments, formatting)
+RULES = (layering, sizes, one_name, file_names, forbidden, stubs, machine_paths, whitespace, header_comments)
 
 
 def main():
-    tree = Tree()
+    tree, rules = Tree(), RULES
+    if sys.argv[1:] in (["--fix"], ["--format"]):
+        rules = (*RULES, formatting)
     if sys.argv[1:] == ["--fix"]:
         files = [str(p) for p in tree.ending(".cpp", ".h", ".c")]
         subprocess.run(["clang-format-22", "-i", *files], cwd=ROOT, check=True)
         tree = Tree()
-    elif sys.argv[1:]:
+    elif sys.argv[1:] and len(rules) == len(RULES):
         sys.exit(__doc__)
     tally = harness.Tally()
-    for rule in RULES:
+    for rule in rules:
         places = list(rule(tree))
         for place in places:
             print("      " + place)

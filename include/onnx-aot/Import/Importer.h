@@ -37,6 +37,7 @@ struct ImportLimits {
   unsigned refusals = 1000;
 };
 
+/// What the user chooses about an import.
 struct ImportOptions {
   /// Symbolic dimensions of the graph inputs to make static: name and size.
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
