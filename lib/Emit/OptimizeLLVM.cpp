@@ -17,8 +17,9 @@ using namespace onnx_aot;
 /// Promotes stack tiles and aggregates to registers and removes what is
 /// repeated; nothing here changes loops.
 static constexpr llvm::StringLiteral cleanup =
-    "globaldce,function(sroa,early-cse,instcombine,simplifycfg,"
-    "loop-mssa(licm),vector-combine,instcombine,simplifycfg)";
+    "globaldce,function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
+    "simplifycfg,loop-mssa(licm),vector-combine,"
+    "instcombine<no-verify-fixpoint>,simplifycfg)";
 
 static bool hasScalarLoops(const llvm::Module &module) {
   return llvm::any_of(module, [](const llvm::Function &function) {

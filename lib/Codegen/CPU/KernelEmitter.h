@@ -60,6 +60,13 @@ private:
     std::vector<Result> results;
     std::vector<std::pair<LinearIndex, mlir::Value>> indices;
     std::vector<std::pair<mlir::Value, mlir::Value>> broadcasts;
+    struct Quotient {
+      LinearIndex index;
+      int64_t divisor;
+      bool remainder;
+      mlir::Value value;
+    };
+    std::vector<Quotient> quotients;
     struct Mask {
       mlir::Value rest;
       int64_t offset;
@@ -128,7 +135,7 @@ private:
   mlir::Value reduceLanes(const codegen::Combiner &combiner, mlir::Value vector,
                           mlir::Value initial);
   mlir::Value getMask(const LinearIndex &laneIndex);
-  LinearIndex divide(const LinearIndex &index, int64_t divisor);
+  LinearIndex divide(const LinearIndex &index, int64_t divisor, bool remainder);
 
   mlir::func::FuncOp kernel;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;

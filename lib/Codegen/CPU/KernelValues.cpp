@@ -44,24 +44,25 @@ Value KernelEmitter::materialize(const LinearIndex &index) {
   return sum;
 }
 
-LinearIndex KernelEmitter::divide(const LinearIndex &index, int64_t divisor) {
+LinearIndex KernelEmitter::divide(const LinearIndex &index, int64_t divisor,
+                                  bool remainder) {
   LinearIndex terms = index;
   terms.constant = 0;
   terms.lane = 0;
   if (terms.terms.empty())
     return LinearIndex::of(0);
-  Value whole = materialize(terms);
-  Value quotient = constant(divisor);
   // The same quotient is the same SSA value, or shared loads would not be seen.
-  LinearIndex key = terms;
-  key.constant = -divisor;
   for (Scope &scope : scopes)
-    for (auto &[known, value] : scope.indices)
-      if (known == key)
-        return LinearIndex::of(value);
-  quotient = builder.createOrFold<arith::DivUIOp>(loc, whole, quotient);
-  scopes.back().indices.push_back({key, quotient});
-  return LinearIndex::of(quotient);
+    for (Scope::Quotient &known : scope.quotients)
+      if (known.index == terms && known.divisor == divisor &&
+          known.remainder == remainder)
+        return LinearIndex::of(known.value);
+  Value whole = materialize(terms), by = constant(divisor);
+  Value result = remainder
+                     ? builder.createOrFold<arith::RemUIOp>(loc, whole, by)
+                     : builder.createOrFold<arith::DivUIOp>(loc, whole, by);
+  scopes.back().quotients.push_back({terms, divisor, remainder, result});
+  return LinearIndex::of(result);
 }
 
 Value KernelEmitter::toVector(Value value) {
@@ -104,8 +105,9 @@ SmallVector<LinearIndex> KernelEmitter::getIndices(AffineMap map,
   SmallVector<LinearIndex> indices;
   for (AffineExpr expr : map.getResults()) {
     std::optional<LinearIndex> index = cpu::evaluate(
-        expr, loops, [&](const LinearIndex &terms, int64_t divisor) {
-          return divide(terms, divisor);
+        expr, loops,
+        [&](const LinearIndex &terms, int64_t divisor, bool remainder) {
+          return divide(terms, divisor, remainder);
         });
     assert(index && "indexing map of a form that forming kernels lets through");
     indices.push_back(*index);

@@ -49,9 +49,8 @@ LinearIndex LinearIndex::operator*(int64_t factor) const {
   return product;
 }
 
-std::optional<LinearIndex>
-evaluate(AffineExpr expr, ArrayRef<LinearIndex> dims,
-         function_ref<LinearIndex(const LinearIndex &, int64_t)> divide) {
+std::optional<LinearIndex> evaluate(AffineExpr expr, ArrayRef<LinearIndex> dims,
+                                    DivideFn divide) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dims[dim.getPosition()];
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
@@ -73,9 +72,10 @@ evaluate(AffineExpr expr, ArrayRef<LinearIndex> dims,
       return *rhs * lhs->constant;
     return std::nullopt;
   case AffineExprKind::FloorDiv:
-    return divide(*lhs, rhs->constant) + lhs->constant / rhs->constant;
+    return divide(*lhs, rhs->constant, false) + lhs->constant / rhs->constant;
   case AffineExprKind::Mod: {
-    LinearIndex rest = LinearIndex::of(lhs->constant % rhs->constant);
+    LinearIndex rest =
+        divide(*lhs, rhs->constant, true) + lhs->constant % rhs->constant;
     rest.lane = lhs->lane;
     return rest;
   }

@@ -27,13 +27,17 @@ struct LinearIndex {
   LinearIndex operator*(int64_t factor) const;
 };
 
-/// Value of `expr` with each dimension replaced by an index. Of a quotient or
-/// remainder by a constant d only the case is supported in which the terms are
-/// multiples of d and the rest stays below d (a packed panel); the quotient of
-/// the terms comes from `divide`. Nothing for other expressions.
-std::optional<LinearIndex> evaluate(
-    mlir::AffineExpr expr, llvm::ArrayRef<LinearIndex> dims,
-    llvm::function_ref<LinearIndex(const LinearIndex &, int64_t)> divide);
+/// Quotient (or remainder) of an index without lanes by a constant.
+using DivideFn =
+    llvm::function_ref<LinearIndex(const LinearIndex &, int64_t, bool remainder)>;
+
+/// Value of `expr` with each dimension replaced by an index. Quotients and
+/// remainders by a constant are supported where all lanes and the constant part
+/// stay within one quotient, as they do in packed panels; `divide` computes them
+/// of the terms. Nothing for other expressions.
+std::optional<LinearIndex> evaluate(mlir::AffineExpr expr,
+                                    llvm::ArrayRef<LinearIndex> dims,
+                                    DivideFn divide);
 
 } // namespace onnx_aot::cpu
 

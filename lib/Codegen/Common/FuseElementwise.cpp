@@ -49,6 +49,9 @@ struct FuseElementwise : onnx_aot::impl::FuseElementwiseBase<FuseElementwise> {
     }
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+    // A padded tensor is a filled one with a hole: whoever makes the inside can
+    // then write it there.
+    patterns.add<linalg::DecomposePadOpPattern>(&getContext());
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));

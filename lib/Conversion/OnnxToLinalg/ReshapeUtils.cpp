@@ -193,7 +193,7 @@ Value createUnflat(OpBuilder &builder, Location loc, Value tensor,
                        sizes);
 }
 
-Value createTranspose(OpBuilder &builder, Location loc, Value tensor,
+Value createTransposed(OpBuilder &builder, Location loc, Value tensor,
                       ArrayRef<int64_t> perm) {
   SmallVector<OpFoldResult> from = getRuntimeSizes(builder, loc, tensor), to;
   for (int64_t axis : perm)

@@ -29,7 +29,7 @@ mlir::Value createUnflat(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
 /// linalg.transpose: dimension i of the result is dimension perm[i] of `tensor`.
-mlir::Value createTranspose(mlir::OpBuilder &builder, mlir::Location loc,
+mlir::Value createTransposed(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value tensor, llvm::ArrayRef<int64_t> perm);
 
 /// tensor.cast where the type is another one.

@@ -18,7 +18,7 @@ struct LowerTranspose : OnnxLowering<onnx::TransposeOp> {
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(adaptor.getData().getType());
     replaceWithCast(rewriter, op,
-                    createTranspose(rewriter, op.getLoc(), adaptor.getData(),
+                    createTransposed(rewriter, op.getLoc(), adaptor.getData(),
                                     op.getPermutation(type.getRank())));
     return success();
   }
@@ -281,7 +281,7 @@ Value moveBlocks(OpBuilder &builder, Location loc, Value input,
                  ArrayRef<OpFoldResult> split, ArrayRef<int64_t> perm,
                  ArrayRef<ReassociationIndices> merged) {
   Value blocks = createUnflat(builder, loc, createFlat(builder, loc, input), split);
-  Value moved = createTranspose(builder, loc, blocks, perm);
+  Value moved = createTransposed(builder, loc, blocks, perm);
   return tensor::CollapseShapeOp::create(builder, loc, moved, merged);
 }
 

@@ -36,7 +36,7 @@ struct LowerUnique : OnnxLowering<onnx::UniqueOp> {
       for (int64_t i = 0; i < type.getRank(); ++i)
         if (i != axis)
           perm.push_back(i);
-      input = createTranspose(rewriter, loc, input, perm);
+      input = createTransposed(rewriter, loc, input, perm);
     } else {
       input = createFlat(rewriter, loc, input);
     }
@@ -213,7 +213,7 @@ private:
           return tensor::ExtractOp::create(b, l, input, source);
         });
     return perm.empty() ? y
-                        : createTranspose(builder, loc, y, invertPermutationVector(perm));
+                        : createTransposed(builder, loc, y, invertPermutationVector(perm));
   }
 
   static void replaceAll(ConversionPatternRewriter &rewriter, onnx::UniqueOp op,
