@@ -91,8 +91,11 @@ void GraphImporter::inlineFunction(const NodeSite &site,
   frame.rootIndex = site.scope.frame.rootIndex;
   for (const ::onnx::OperatorSetIdProto &opset : function.opset_import())
     frame.opsets[normalizeDomain(opset.domain())] = opset.version();
-  if (function.opset_import_size() == 0)
-    frame.opsets = site.scope.frame.opsets;
+  // The library's own functions need not say which standard operators they mean.
+  if (::onnx::OpSchemaRegistry::Schema(site.node.op_type(), site.getDomain().str())) {
+    frame.opsets.try_emplace("", kNewestSchemaOpset);
+    frame.opsets.try_emplace(site.getDomain(), site.opset);
+  }
 
   for (const Frame *outer = frame.caller; outer; outer = outer->caller)
     if (outer->function == &function) {

@@ -49,9 +49,8 @@ LogicalResult collectErrors(MLIRContext *context, std::string &text,
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return failure();
     llvm::raw_string_ostream stream(text);
+    // Notes show the op's form, which says nothing to who wrote the model.
     stream << (text.empty() ? "" : "; ") << diagnostic;
-    for (Diagnostic &note : diagnostic.getNotes())
-      stream << ", " << note;
     return success();
   });
   return check();
@@ -125,19 +124,15 @@ void GraphImporter::importNode(const ::onnx::NodeProto &original, unsigned index
 }
 
 void GraphImporter::importStandardNode(const NodeSite &site) {
-  if (site.node.op_type() == "Constant") {
-    if (failed(importConstant(site)))
-      giveUp(site);
-    return;
-  }
   // Like other implementations, a model's own function gives way to a standard
   // operator of the same name.
   if (!::onnx::OpSchemaRegistry::Schema(site.node.op_type()) &&
       importLocalFunction(site))
     return;
-  Upgrader upgrader(context, site, [&](const Twine &reason) -> LogicalResult {
+  auto refuseNode = [&](const Twine &reason) -> LogicalResult {
     return refuse(site, reason);
-  });
+  };
+  Upgrader upgrader(context, site, refuseNode);
   FailureOr<ArrayRef<const ::onnx::NodeProto *>> nodes = upgrader.run();
   if (failed(nodes)) {
     checkRegions(site);
@@ -148,6 +143,11 @@ void GraphImporter::importStandardNode(const NodeSite &site) {
 }
 
 void GraphImporter::importOp(const NodeSite &site) {
+  if (site.node.op_type() == "Constant" && site.getDomain().empty()) {
+    if (failed(importConstant(site)))
+      giveUp(site);
+    return;
+  }
   std::string name = getOpName(site.getDomain(), site.node.op_type());
   if (!name.empty()) {
     OperationName opName(name, context.mlirContext);
