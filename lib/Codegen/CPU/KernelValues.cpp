@@ -47,10 +47,10 @@ Value KernelEmitter::materialize(const LinearIndex &index) {
 LinearIndex KernelEmitter::divide(const LinearIndex &index, int64_t divisor,
                                   bool remainder) {
   LinearIndex terms = index;
-  terms.constant = 0;
   terms.lane = 0;
-  if (terms.terms.empty())
-    return LinearIndex::of(0);
+  if (terms.isConstant())
+    return LinearIndex::of(remainder ? terms.constant % divisor
+                                     : terms.constant / divisor);
   // The same quotient is the same SSA value, or shared loads would not be seen.
   for (Scope &scope : scopes)
     for (Scope::Quotient &known : scope.quotients)
@@ -278,9 +278,13 @@ void KernelEmitter::bindInputs(linalg::GenericOp op, const Point &point,
     AffineMap map =
         producer.getMatchingIndexingMap(producer.getDpsInitOperand(result));
     Point at = point;
-    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
-      if (auto loop = dyn_cast<AffineDimExpr>(expr))
+    AffineMap use = op.getMatchingIndexingMap(operand);
+    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+      // A constant index reads an axis of one element: any point of it will do.
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (loop && !isa<AffineConstantExpr>(use.getResult(axis)))
         at[domain->getLoopDims(producer)[loop.getPosition()]] = indices[axis];
+    }
     mapping.map(argument, evaluateOp(producer, at)[result]);
   }
 }

@@ -49,6 +49,11 @@ LinearIndex LinearIndex::operator*(int64_t factor) const {
   return product;
 }
 
+static LinearIndex withoutConstant(LinearIndex index) {
+  index.constant = 0;
+  return index;
+}
+
 std::optional<LinearIndex> evaluate(AffineExpr expr, ArrayRef<LinearIndex> dims,
                                     DivideFn divide) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -72,10 +77,17 @@ std::optional<LinearIndex> evaluate(AffineExpr expr, ArrayRef<LinearIndex> dims,
       return *rhs * lhs->constant;
     return std::nullopt;
   case AffineExprKind::FloorDiv:
-    return divide(*lhs, rhs->constant, false) + lhs->constant / rhs->constant;
+    // One point: exact. A vector starts at a multiple of its length, and so
+    // does the panel it lies in: its constant part is divided by itself.
+    if (!lhs->lane)
+      return divide(*lhs, rhs->constant, false);
+    return divide(withoutConstant(*lhs), rhs->constant, false) +
+           lhs->constant / rhs->constant;
   case AffineExprKind::Mod: {
-    LinearIndex rest =
-        divide(*lhs, rhs->constant, true) + lhs->constant % rhs->constant;
+    if (!lhs->lane)
+      return divide(*lhs, rhs->constant, true);
+    LinearIndex rest = divide(withoutConstant(*lhs), rhs->constant, true) +
+                       lhs->constant % rhs->constant;
     rest.lane = lhs->lane;
     return rest;
   }

@@ -32,9 +32,8 @@ using DivideFn =
     llvm::function_ref<LinearIndex(const LinearIndex &, int64_t, bool remainder)>;
 
 /// Value of `expr` with each dimension replaced by an index. Quotients and
-/// remainders by a constant are supported where all lanes and the constant part
-/// stay within one quotient, as they do in packed panels; `divide` computes them
-/// of the terms. Nothing for other expressions.
+/// remainders by a constant are exact for single points; a vector must lie within
+/// one quotient, as it does in packed panels. Nothing for other expressions.
 std::optional<LinearIndex> evaluate(mlir::AffineExpr expr,
                                     llvm::ArrayRef<LinearIndex> dims,
                                     DivideFn divide);

@@ -86,8 +86,13 @@ private:
     linalg::GenericOp last = ops.back();
     int output =
         lastDim(last, last.getMatchingIndexingMap(last.getDpsInitOperand(0)));
-    if (!root || contraction || domain.hasWindows())
+    if (!root)
       return output;
+    // The reduction decides, also when its result is stored transposed: it reads
+    // each input many times and stores each result once.
+    if (contraction || domain.hasWindows())
+      return lastDim(root,
+                     root.getMatchingIndexingMap(root.getDpsInitOperand(0)));
     if (!arith::getNeutralElement(getCombiner(root)->op))
       return output >= 0 && !domain.isReductionDim(output) ? output : -1;
     // A reduction runs along what lies side by side in its largest input.
@@ -194,7 +199,7 @@ private:
   }
 
   void chooseOrder() {
-    linalg::GenericOp last = ops.back();
+    linalg::GenericOp last = contraction || domain.hasWindows() ? root : ops.back();
     AffineMap map = last.getMatchingIndexingMap(last.getDpsInitOperand(0));
     SmallVector<unsigned> natural;
     for (AffineExpr expr : map.getResults()) {
