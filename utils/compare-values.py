@@ -60,9 +60,8 @@ def main():
     parser.add_argument("--only", default="", help="names of values, by commas")
     parser.add_argument("--tolerance", type=float, default=1e-4)
     parser.add_argument("--all", action="store_true", help="print every value, not only those that differ")
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="further flags of onnx-aot-compile")
     harness.add_build_argument(parser)
-    options = parser.parse_args()
+    options = harness.parse_arguments(parser)
     model = onnx.load(options.model)
     values = make_outputs(model, set(filter(None, options.only.split(","))))
     with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:

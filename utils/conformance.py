@@ -302,8 +302,7 @@ def arguments():
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write every result there")
     parser.add_argument("--reasons", type=int, default=20, metavar="N", help="print the N most frequent refusals")
     parser.add_argument("--verbose", action="store_true", help="print a line for each case")
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="further flags of onnx-aot-compile")
-    options = parser.parse_args()
+    options = harness.parse_arguments(parser)
     if not options.suite:
         options.suite = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data"
     return options

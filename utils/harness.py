@@ -26,6 +26,16 @@ def add_build_argument(parser):
     parser.add_argument("--build", type=pathlib.Path, default=default, help="build folder (default: %(default)s)")
 
 
+def parse_arguments(parser):
+    """Parses the command line; what follows a "--" goes to onnx-aot-compile, as `flags`."""
+    arguments = sys.argv[1:]
+    cut = arguments.index("--") if "--" in arguments else len(arguments)
+    parser.epilog = "Flags of onnx-aot-compile may follow after --."
+    options = parser.parse_args(arguments[:cut])
+    options.flags = arguments[cut + 1:]
+    return options
+
+
 def tool(build, name):
     """Returns the path of a tool of the build folder, or ends the program when it is not there."""
     path = pathlib.Path(build).resolve() / "bin" / name

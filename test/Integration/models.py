@@ -83,8 +83,7 @@ MODELS = [
 
 # Made by a script from graphs with random weights, too large to keep or to fetch: tested where they are.
 GENERATED = [Model(name, f"{name}.onnx") for name in (
-    "resnet50", "mobilenet_v2", "bert", "gpt2", "resnet18_train", "lenet_train", "mlp_train", "mlp512_train",
-    "gpt_small_train")]
+    "resnet50", "mobilenet_v2", "bert", "gpt2", "resnet18_train", "lenet_train", "mlp_train", "mlp512_train")]
 
 
 def random_inputs(session, shapes):
@@ -196,9 +195,8 @@ def main():
     parser.add_argument("--generated", type=pathlib.Path, help="folder of the generated models (resnet50, bert, ...)")
     parser.add_argument("--filter", default="", metavar="RE")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="further flags of onnx-aot-compile")
     harness.add_build_argument(parser)
-    options = parser.parse_args()
+    options = harness.parse_arguments(parser)
     chosen = [(m, options.models) for m in MODELS]
     if options.generated:
         chosen += [(m, options.generated) for m in GENERATED if (options.generated / m.path).is_file()]

@@ -209,9 +209,8 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--html", type=pathlib.Path)
     parser.add_argument("--max-ratio", type=float, help="exit with status 1 when a ratio of minima is above")
-    parser.add_argument("flags", nargs="*", metavar="-- FLAG", help="further flags of onnx-aot-compile")
     harness.add_build_argument(parser)
-    options = parser.parse_args()
+    options = harness.parse_arguments(parser)
     folders = options.dir or [pathlib.Path(os.environ.get("ONNX_AOT_DEPS", harness.ROOT / ".deps")) / "models"]
     names = DEFAULT.split(",") + [m.name for m in trained.MODELS] if options.models == "all" \
         else options.models.split(",")
