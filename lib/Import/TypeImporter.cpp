@@ -59,12 +59,19 @@ Type getTypeOfString(MLIRContext *context, StringRef text) {
 
 //===--- Graph inputs -----------------------------------------------------===//
 
+/// The name of a dimension. Paddle's exporter calls every size that it does not
+/// know "?": that is no name, and two such sizes may well differ.
+static StringRef getDimName(const ::onnx::TensorShapeProto::Dimension &dim) {
+  StringRef name = dim.dim_param();
+  return name == "?" ? StringRef() : name;
+}
+
 void declareInputSymbols(ImportContext &context,
                          const ::onnx::GraphProto &graph) {
   for (const ::onnx::ValueInfoProto &input : graph.input())
     for (const auto &dim : input.type().tensor_type().shape().dim())
-      if (!dim.dim_param().empty())
-        context.inputSymbols.insert(dim.dim_param());
+      if (!getDimName(dim).empty())
+        context.inputSymbols.insert(getDimName(dim).str());
 }
 
 /// A symbol for a dimension without a name. A model's own name is never taken:
@@ -97,7 +104,7 @@ static FailureOr<Type> importTensorType(ImportContext &context,
   int64_t elements = 1;
   for (auto [index, dim] : llvm::enumerate(tensor.shape().dim())) {
     int64_t size = dim.has_dim_value() ? dim.dim_value() : -1;
-    std::string symbol = dim.dim_param();
+    std::string symbol = getDimName(dim).str();
     if (symbol.empty() && size < 0)
       symbol = (name + "_dim" + Twine(index)).str();
     for (const auto &[overridden, value] : context.options.dims)
@@ -106,7 +113,7 @@ static FailureOr<Type> importTensorType(ImportContext &context,
         context.overriddenDims.insert(symbol);
       }
     if (size < 0) {
-      unsigned id = dim.dim_param().empty()
+      unsigned id = getDimName(dim).empty()
                         ? addFreshSymbol(context, symbol)
                         : onnx::getOrAddSymbol(context.module, symbol);
       shape.push_back(onnx::Dim(getAffineSymbolExpr(id, mlirContext)));
