@@ -2,21 +2,13 @@
 //-------------------------===//
 
 #include "Contraction.h"
+#include "ConvolutionLowering.h"
 #include "WindowLowering.h"
 
 using namespace mlir;
 using namespace onnx_aot;
 
 namespace {
-
-/// A convolution without bias on memory values.
-struct Convolution {
-  Value x, w;
-  bool xUnsigned = false, wUnsigned = false;
-  bool channelsLast = false;
-  int64_t group = 1;
-  onnx::Window window;
-};
 
 /// Numbers the iterators of one generic: each is asked for once, in order.
 class Iterators {
@@ -61,9 +53,10 @@ Grouping classify(const Convolution &conv) {
                                             : Grouping::Multiplier;
 }
 
-/// Splits dimension `dim` into (group, size / group).
-Value splitDim(OpBuilder &builder, Location loc, Value tensor, int64_t dim,
-               int64_t group) {
+} // namespace
+
+Value onnx_aot::splitDim(OpBuilder &builder, Location loc, Value tensor,
+                         int64_t dim, int64_t group) {
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<ReassociationIndices> reassociation;
   SmallVector<int64_t> shape;
@@ -88,8 +81,8 @@ Value splitDim(OpBuilder &builder, Location loc, Value tensor, int64_t dim,
                                        reassociation, split);
 }
 
-/// Merges dimensions `dim` and `dim + 1`.
-Value mergeDims(OpBuilder &builder, Location loc, Value tensor, int64_t dim) {
+Value onnx_aot::mergeDims(OpBuilder &builder, Location loc, Value tensor,
+                          int64_t dim) {
   int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
   SmallVector<ReassociationIndices> reassociation;
   for (int64_t i = 0; i < rank; ++i) {
@@ -101,12 +94,13 @@ Value mergeDims(OpBuilder &builder, Location loc, Value tensor, int64_t dim) {
   return tensor::CollapseShapeOp::create(builder, loc, tensor, reassociation);
 }
 
-/// The contraction of a convolution whose x is padded. Iterators are
-/// [n, spatial..., (g), m, kernel..., c] for channels-last tensors and
-/// [n, (g), m, spatial..., c, kernel...] otherwise.
-Value createConvolution(OpBuilder &builder, Location loc,
-                        const Convolution &conv, ArrayRef<OpFoldResult> counts,
-                        Type accumulator) {
+// Iterators are
+// [n, spatial..., (g), m, kernel..., c] for channels-last tensors and
+// [n, (g), m, spatial..., c, kernel...] otherwise.
+Value onnx_aot::createConvolution(OpBuilder &builder, Location loc,
+                                  const Convolution &conv,
+                                  ArrayRef<OpFoldResult> counts,
+                                  Type accumulator) {
   constexpr auto parallel = utils::IteratorType::parallel;
   constexpr auto reduction = utils::IteratorType::reduction;
   int64_t rank = conv.window.getRank();
@@ -188,6 +182,24 @@ Value createConvolution(OpBuilder &builder, Location loc,
   return hasGroups ? mergeDims(builder, loc, y, layout.channel) : y;
 }
 
+Value onnx_aot::addBias(OpBuilder &builder, Location loc, Value y, Value bias,
+                        int64_t channel, Type elementType) {
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, y);
+  Type accumulator = getElementTypeOrSelf(y.getType());
+  AffineMap map =
+      AffineMap::get(sizes.size(), 0, builder.getAffineDimExpr(channel));
+  return createPointwise(
+      builder, loc,
+      {{y, builder.getMultiDimIdentityMap(sizes.size())}, {bias, map}}, sizes,
+      elementType, [&](OpBuilder &b, Location l, ValueRange args) {
+        Value added = convertScalar(b, l, args[1], accumulator);
+        return convertScalar(b, l, createAdd(b, l, args[0], added),
+                             elementType);
+      });
+}
+
+namespace {
+
 /// Pads x and convolves.
 Value padAndConvolve(OpBuilder &builder, Location loc, Convolution conv,
                      Type accumulator) {
@@ -250,29 +262,13 @@ struct LowerConv : OnnxLowering<onnx::ConvOp> {
                      *window};
     Value y = padAndConvolve(rewriter, loc, conv, accumulator);
     if (Value bias = adaptor.getB())
-      y = addBias(rewriter, loc, y, bias,
-                  onnx::ChannelLayout(conv.channelsLast, type.getRank()),
-                  elementType);
+      y = addBias(
+          rewriter, loc, y, bias,
+          onnx::ChannelLayout(conv.channelsLast, type.getRank()).channel,
+          elementType);
     y = convertFloats(rewriter, loc, y, elementType);
     rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
     return success();
-  }
-
-private:
-  static Value addBias(OpBuilder &builder, Location loc, Value y, Value bias,
-                       onnx::ChannelLayout layout, Type elementType) {
-    SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, y);
-    Type accumulator = getElementTypeOrSelf(y.getType());
-    AffineMap channel = AffineMap::get(
-        sizes.size(), 0, builder.getAffineDimExpr(layout.channel));
-    return createPointwise(
-        builder, loc,
-        {{y, builder.getMultiDimIdentityMap(sizes.size())}, {bias, channel}},
-        sizes, elementType, [&](OpBuilder &b, Location l, ValueRange args) {
-          Value added = convertScalar(b, l, args[1], accumulator);
-          return convertScalar(b, l, createAdd(b, l, args[0], added),
-                               elementType);
-        });
   }
 };
 

@@ -1,0 +1,307 @@
+//===- ConvTranspose.cpp - lower ConvTranspose
+//------------------------------===//
+//
+// As a convolution of stride 1: the elements of x are spread `stride` apart
+// with zeros between and around, the kernel is turned round.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "ConvolutionLowering.h"
+#include "IndexedGeneric.h"
+#include "ScalarBuilder.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+namespace {
+
+/// Geometry of one spatial dimension.
+struct Spread {
+  /// Output size, size of the spread x, and where x's first element is in it.
+  OpFoldResult count, size, first;
+  int64_t stride;
+};
+
+Spread getSpread(OpBuilder &builder, Location loc,
+                 const onnx::TransposedWindow &window, int64_t i,
+                 OpFoldResult input) {
+  AffineExpr size = builder.getAffineDimExpr(0);
+  if (std::optional<int64_t> constant = getConstantIntValue(input))
+    size = builder.getAffineConstantExpr(*constant);
+  onnx::Dim in(size);
+  int64_t reach = window.window.getExtent(i) - 1;
+  AffineExpr count = window.getOutputDim(i, in).getExpr();
+  AffineExpr first = (window.getPadBegin(i, in) * -1 + reach).getExpr();
+  Spread spread;
+  spread.count = isa<AffineConstantExpr>(count)
+                     ? foldSizes(builder, loc, count, input)
+                     : foldMaxOfSizes(builder, loc, count,
+                                      builder.getAffineConstantExpr(0), input);
+  spread.size = foldSizes(builder, loc, builder.getAffineDimExpr(0) + reach,
+                          spread.count);
+  spread.first = foldSizes(builder, loc, first, input);
+  spread.stride = window.window.strides[i];
+  return spread;
+}
+
+/// True when all of x certainly lies inside the spread tensor.
+bool fits(const onnx::TransposedWindow &window, int64_t i, const Spread &spread,
+          OpFoldResult input) {
+  std::optional<int64_t> first = getConstantIntValue(spread.first);
+  if (!first || *first < 0)
+    return false;
+  // The last element is at first + (input - 1) * stride < count + extent - 1.
+  if (!window.outputShape && !window.window.isSame())
+    return window.window.padsEnd[i] <=
+           window.outputPadding[i] + window.window.getExtent(i) - 1;
+  std::optional<int64_t> in = getConstantIntValue(input),
+                         size = getConstantIntValue(spread.size);
+  return in && size && *first + (*in - 1) * spread.stride < *size;
+}
+
+/// x spread by one strided insertion into zeros.
+Value insertSpread(OpBuilder &builder, Location loc, Value x,
+                   ArrayRef<Spread> spreads, ArrayRef<OpFoldResult> sizes,
+                   Value zero) {
+  Value zeros = createFilled(builder, loc, sizes, zero);
+  SmallVector<OpFoldResult> offsets(2, builder.getIndexAttr(0)),
+      strides(2, builder.getIndexAttr(1));
+  for (const Spread &spread : spreads) {
+    offsets.push_back(spread.first);
+    strides.push_back(builder.getIndexAttr(spread.stride));
+  }
+  return tensor::InsertSliceOp::create(builder, loc, x, zeros, offsets,
+                                       getRuntimeSizes(builder, loc, x),
+                                       strides);
+}
+
+/// x spread where some of it may lie outside. x gets a border of zeros, which
+/// all other positions read.
+Value gatherSpread(OpBuilder &builder, Location loc, Value x,
+                   ArrayRef<Spread> spreads, ArrayRef<OpFoldResult> sizes,
+                   Value zero) {
+  SmallVector<OpFoldResult> border(sizes.size(), builder.getIndexAttr(1));
+  border[0] = border[1] = builder.getIndexAttr(0);
+  Value bordered =
+      tensor::PadOp::create(builder, loc, Type(), x, border, border, zero);
+  SmallVector<Value> inner =
+      toValues(builder, loc, getRuntimeSizes(builder, loc, bordered));
+  SmallVector<Value> firsts;
+  for (const Spread &spread : spreads)
+    firsts.push_back(
+        getValueOrCreateConstantIndexOp(builder, loc, spread.first));
+  return createFromIndices(
+      builder, loc, sizes, zero.getType(),
+      [&](OpBuilder &b, Location l, ArrayRef<Value> indices) -> Value {
+        SmallVector<Value> source(indices);
+        for (auto [i, spread] : llvm::enumerate(spreads)) {
+          ScalarBuilder s(b, l, /*isUnsigned=*/false);
+          Value offset = s.sub(indices[i + 2], firsts[i]);
+          Value stride = s.like(offset, spread.stride);
+          Value quotient = s.create<arith::FloorDivSIOp>(offset, stride);
+          Value isWhole = s.compare(ScalarBuilder::Compare::Equal,
+                                    s.mul(quotient, stride), offset);
+          Value at = s.select(isWhole, s.add(quotient, s.like(offset, 1)),
+                              s.like(offset, 0));
+          source[i + 2] = clampIndex(b, l, at, inner[i + 2]);
+        }
+        return tensor::ExtractOp::create(b, l, bordered, source);
+      });
+}
+
+/// (c, m / group, kernel) to (m, c / group, kernel reversed).
+Value turnWeight(OpBuilder &builder, Location loc, Value w, int64_t group,
+                 const onnx::Window &window) {
+  Value split = group > 1 ? splitDim(builder, loc, w, 0, group) : w;
+  int64_t lead = group > 1 ? 1 : 0, rank = window.getRank();
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, split);
+  std::swap(sizes[lead], sizes[lead + 1]);
+  SmallVector<AffineExpr> exprs;
+  if (lead)
+    exprs.push_back(builder.getAffineDimExpr(0));
+  exprs.push_back(builder.getAffineDimExpr(lead + 1));
+  exprs.push_back(builder.getAffineDimExpr(lead));
+  for (int64_t i = 0; i < rank; ++i)
+    exprs.push_back(window.kernel[i] - 1 -
+                    builder.getAffineDimExpr(lead + 2 + i));
+  AffineMap map = AffineMap::get(sizes.size(), 0, exprs, builder.getContext());
+  Value turned = createPointwise(
+      builder, loc, {{split, map}}, sizes, getElementTypeOrSelf(w.getType()),
+      [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+  return group > 1 ? mergeDims(builder, loc, turned, 0) : turned;
+}
+
+struct LowerConvTranspose : OnnxLowering<onnx::ConvTransposeOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::ConvTransposeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    std::optional<int64_t> xRank = onnx::getRank(op.getX());
+    if (!type || !xRank || *xRank != type.getRank() ||
+        !isa<FloatType>(type.getElementType()))
+      return unsupported(op, "needs floats of known rank");
+    auto wType = cast<RankedTensorType>(adaptor.getW().getType());
+    int64_t group = op.getGroup();
+    if (group > 1 && (wType.isDynamicDim(0) || wType.isDynamicDim(1)))
+      return unsupported(op,
+                         "channels per group are not known at compile time");
+    FailureOr<onnx::Window> window = onnx::getConvWindow(op, op.getAutoPad());
+    if (failed(window))
+      return failure();
+    FailureOr<onnx::TransposedWindow> transposed = onnx::getTransposedWindow(
+        op, *window, op.getOutputPadding(), op.getOutputShape());
+    if (failed(transposed))
+      return failure();
+
+    Location loc = op.getLoc();
+    Type elementType = type.getElementType();
+    Value x = adaptor.getX();
+    SmallVector<OpFoldResult> inputs = getRuntimeSizes(rewriter, loc, x),
+                              counts;
+    SmallVector<OpFoldResult> sizes{inputs[0], inputs[1]};
+    SmallVector<Spread> spreads;
+    bool allFit = true;
+    for (int64_t i = 0; i < window->getRank(); ++i) {
+      spreads.push_back(
+          getSpread(rewriter, loc, *transposed, i, inputs[i + 2]));
+      counts.push_back(spreads.back().count);
+      sizes.push_back(spreads.back().size);
+      allFit &= fits(*transposed, i, spreads.back(), inputs[i + 2]);
+    }
+    Value zero = createScalarConstant(rewriter, loc, 0, elementType);
+    x = allFit ? insertSpread(rewriter, loc, x, spreads, sizes, zero)
+               : gatherSpread(rewriter, loc, x, spreads, sizes, zero);
+    Convolution conv;
+    conv.x = x;
+    conv.w = turnWeight(rewriter, loc, adaptor.getW(), group, *window);
+    conv.group = group;
+    conv.window = *window;
+    conv.window.strides.assign(window->getRank(), 1);
+    Value y = createConvolution(rewriter, loc, conv, counts,
+                                getAccumulatorType(elementType));
+    if (Value bias = adaptor.getB())
+      y = addBias(rewriter, loc, y, bias, /*channel=*/1, elementType);
+    y = convertFloats(rewriter, loc, y, elementType);
+    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+    return success();
+  }
+};
+
+//===--- Col2Im -----------------------------------------------------------===//
+
+struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::Col2ImOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    std::optional<SmallVector<int64_t>> block =
+        onnx::getConstantIntegers(op.getBlockShape());
+    auto inputType = dyn_cast<RankedTensorType>(adaptor.getInput().getType());
+    if (!type || !inputType || inputType.getRank() != 3)
+      return unsupported(op,
+                         "image_shape must have a known number of elements");
+    if (!block || static_cast<int64_t>(block->size()) + 2 != type.getRank())
+      return unsupported(op,
+                         "block_shape is not known at compile time (supported: "
+                         "a constant)");
+    FailureOr<onnx::Window> window =
+        onnx::getWindow(op, {*block, op.getStrides(), op.getDilations(),
+                             op.getPads(), "", false});
+    if (failed(window))
+      return failure();
+
+    Location loc = op.getLoc();
+    Value input = adaptor.getInput();
+    int64_t rank = window->getRank(), elements = 1;
+    for (int64_t size : window->kernel)
+      elements *= size;
+    SmallVector<OpFoldResult> columns = getRuntimeSizes(rewriter, loc, input);
+    SmallVector<OpFoldResult> sizes{
+        columns[0],
+        foldSizes(rewriter, loc,
+                  rewriter.getAffineDimExpr(0).floorDiv(elements), columns[1])};
+    SmallVector<Value> blocks;
+    for (int64_t i = 0; i < rank; ++i) {
+      OpFoldResult size = getImageSize(rewriter, loc, op, adaptor, type, i);
+      sizes.push_back(size);
+      AffineExpr count =
+          window->getOutputDim(i, onnx::Dim(rewriter.getAffineDimExpr(0)))
+              .getExpr();
+      blocks.push_back(getValueOrCreateConstantIndexOp(
+          rewriter, loc, foldSizes(rewriter, loc, count, size)));
+    }
+    Value limit = getValueOrCreateConstantIndexOp(rewriter, loc, columns[2]);
+    Type elementType = type.getElementType();
+    Type accumulator = getAccumulatorType(elementType);
+    SmallVector<OpFoldResult> kernel;
+    for (int64_t size : window->kernel)
+      kernel.push_back(rewriter.getIndexAttr(size));
+    Value zero = createScalarConstant(rewriter, loc, 0, accumulator);
+    Value y = createReductionFromIndices(
+        rewriter, loc, sizes, kernel, zero,
+        [&](OpBuilder &b, Location l, ArrayRef<Value> indices,
+            ArrayRef<Value> taps, Value running) -> Value {
+          ScalarBuilder s(b, l, /*isUnsigned=*/false);
+          Value row = indices[1], column, isHit;
+          for (int64_t i = 0; i < rank; ++i) {
+            row = s.add(s.mul(row, s.like(row, window->kernel[i])), taps[i]);
+            Value offset =
+                s.sub(s.add(indices[i + 2], s.like(row, window->padsBegin[i])),
+                      s.mul(taps[i], s.like(row, window->dilations[i])));
+            Value stride = s.like(row, window->strides[i]);
+            Value at = s.create<arith::FloorDivSIOp>(offset, stride);
+            Value isWhole = s.compare(ScalarBuilder::Compare::Equal,
+                                      s.mul(at, stride), offset);
+            Value hit =
+                s.create<arith::AndIOp>(isWhole, isInside(b, l, at, blocks[i]));
+            isHit = isHit ? s.create<arith::AndIOp>(isHit, hit) : hit;
+            column = column ? s.add(s.mul(column, blocks[i]), at) : at;
+          }
+          Value inside =
+              s.create<arith::AndIOp>(isHit, isInside(b, l, column, limit));
+          auto read = scf::IfOp::create(
+              b, l, inside,
+              [&](OpBuilder &ib, Location) {
+                Value element = tensor::ExtractOp::create(
+                    ib, l, input, ValueRange{indices[0], row, column});
+                scf::YieldOp::create(
+                    ib, l, convertScalar(ib, l, element, accumulator));
+              },
+              [&](OpBuilder &ib, Location) {
+                scf::YieldOp::create(ib, l, zero);
+              });
+          return createAdd(b, l, running, read.getResult(0));
+        });
+    y = convertFloats(rewriter, loc, y, elementType);
+    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+    return success();
+  }
+
+private:
+  static OpFoldResult getImageSize(OpBuilder &builder, Location loc,
+                                   onnx::Col2ImOp op, OpAdaptor adaptor,
+                                   RankedTensorType type, int64_t i) {
+    if (!type.isDynamicDim(i + 2))
+      return builder.getIndexAttr(type.getDimSize(i + 2));
+    Value at = arith::ConstantIndexOp::create(builder, loc, i);
+    Value size =
+        tensor::ExtractOp::create(builder, loc, adaptor.getImageShape(), at);
+    Value index =
+        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), size);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    return arith::MaxSIOp::create(builder, loc, index, zero).getResult();
+  }
+};
+
+} // namespace
+
+void onnx_aot::populateOnnxToLinalgConvTransposePatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
+  patterns.add<LowerConvTranspose, LowerCol2Im>(lowering,
+                                                patterns.getContext());
+}

@@ -1,0 +1,428 @@
+//===- Dft.cpp - lower Fourier transforms and windows
+//-----------------------===//
+//
+// A transform is a contraction of real numbers with a table of cosines and
+// sines over (output, input, input part, output part), the parts being real and
+// imaginary.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "IndexedGeneric.h"
+#include "ScalarBuilder.h"
+
+#include "onnx-aot/Dialect/Onnx/IR/Sampling.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace onnx_aot;
+
+namespace {
+
+using Compare = ScalarBuilder::Compare;
+constexpr double kTwoPi = 6.283185307179586476925286766559;
+
+/// What a table of factors is for; sizes are index values.
+struct Transform {
+  Value length;
+  OpFoldResult outputs, inputs;
+  int64_t inputParts = 2, outputParts = 2;
+  bool inverse = false;
+  /// Inverse of one half of a spectrum whose other half mirrors it.
+  bool mirrored = false;
+};
+
+/// (outputs, inputs, input parts, output parts).
+Value createFactors(OpBuilder &builder, Location loc,
+                    const Transform &transform, Type type) {
+  SmallVector<OpFoldResult> sizes{transform.outputs, transform.inputs,
+                                  builder.getIndexAttr(transform.inputParts),
+                                  builder.getIndexAttr(transform.outputParts)};
+  Type f64 = builder.getF64Type();
+  Value length = toFloat(builder, loc, transform.length, f64);
+  return createFromIndices(
+      builder, loc, sizes, type,
+      [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
+        ScalarBuilder s(b, l, /*isUnsigned=*/false);
+        // Whole turns are taken off while the product is still exact.
+        Value turns =
+            s.create<arith::RemSIOp>(s.mul(at[0], at[1]), transform.length);
+        Value angle = s.div(
+            s.mul(toFloat(b, l, turns, f64), s.constant(kTwoPi, f64)), length);
+        Value cosine = s.create<math::CosOp>(angle);
+        Value sine = s.create<math::SinOp>(angle);
+        // (a + ib)(cos -+ i sin): the sign of the sine by parts and direction.
+        Value zero = s.like(at[0], 0);
+        Value fromReal = s.compare(Compare::Equal, at[2], zero);
+        Value toReal = s.compare(Compare::Equal, at[3], zero);
+        Value isCosine =
+            s.create<arith::CmpIOp>(arith::CmpIPredicate::eq, fromReal, toReal);
+        Value negated = s.negate(sine);
+        Value forward = s.select(fromReal, negated, sine);
+        Value backward = s.select(fromReal, sine, negated);
+        Value factor =
+            s.select(isCosine, cosine, transform.inverse ? backward : forward);
+        if (transform.mirrored) {
+          // All terms but the first and the middle one stand for two.
+          Value twice = s.add(at[1], at[1]);
+          Value isSingle = s.create<arith::OrIOp>(
+              s.compare(Compare::Equal, at[1], zero),
+              s.compare(Compare::Equal, twice, transform.length));
+          factor = s.select(isSingle, factor, s.add(factor, factor));
+        }
+        if (transform.inverse)
+          factor = s.div(factor, length);
+        return convertScalar(b, l, factor, type);
+      });
+}
+
+/// The single integer of an operand, as an index.
+Value readInteger(OpBuilder &builder, Location loc, Value operand) {
+  int64_t rank = cast<RankedTensorType>(operand.getType()).getRank();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value element = tensor::ExtractOp::create(builder, loc, operand,
+                                            SmallVector<Value>(rank, zero));
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    element);
+}
+
+/// A size known from the type, else as computed.
+OpFoldResult getKnownSize(OpBuilder &builder, RankedTensorType type,
+                          int64_t dim, OpFoldResult computed) {
+  if (type.isDynamicDim(dim))
+    return computed;
+  return builder.getIndexAttr(type.getDimSize(dim));
+}
+
+//===--- DFT --------------------------------------------------------------===//
+
+struct LowerDft : OnnxLowering<onnx::DFTOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::DFTOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    auto inputType = dyn_cast<RankedTensorType>(adaptor.getInput().getType());
+    if (!type || !inputType || !isa<FloatType>(type.getElementType()))
+      return unsupported(op, "needs floats of known rank");
+    int64_t rank = inputType.getRank(), last = rank - 1;
+    if (inputType.isDynamicDim(last))
+      return unsupported(op, "last size is not known at compile time (1 or 2)");
+    int64_t axis = -2;
+    if (op.getAxis()) {
+      auto given = onnx::getConstantIntegers(op.getAxis());
+      if (!given || given->size() != 1)
+        return unsupported(op, "axis is not known at compile time");
+      axis = given->front();
+    }
+    FailureOr<int64_t> normalized = onnx::normalizeAxis(axis, rank);
+    if (failed(normalized) || *normalized == last)
+      return unsupported(op, "axis is out of range");
+    axis = *normalized;
+
+    Location loc = op.getLoc();
+    ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
+    Value input = adaptor.getInput();
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
+    Value available =
+        getValueOrCreateConstantIndexOp(rewriter, loc, sizes[axis]);
+    Value one = s.like(available, 1);
+
+    Transform transform;
+    transform.inverse = op.getInverse() != 0;
+    transform.mirrored = transform.inverse && op.getOnesided() != 0;
+    transform.inputParts = inputType.getDimSize(last);
+    transform.outputParts = transform.mirrored ? 1 : 2;
+    bool halves = op.getOnesided() != 0 && !transform.inverse;
+    if (adaptor.getDftLength())
+      transform.length =
+          s.max(readInteger(rewriter, loc, adaptor.getDftLength()), one);
+    else if (transform.mirrored)
+      transform.length =
+          s.max(s.mul(s.sub(available, one), s.like(one, 2)), one);
+    else
+      transform.length = s.max(available, one);
+    Value half =
+        s.add(s.create<arith::DivSIOp>(transform.length, s.like(one, 2)), one);
+    transform.outputs =
+        getKnownSize(rewriter, type, axis,
+                     getAsOpFoldResult(halves ? half : transform.length));
+    // Inputs beyond the length are cut off, missing ones are 0.
+    Value usable = transform.mirrored ? half : transform.length;
+    Value used = rewriter.createOrFold<arith::MinSIOp>(loc, available, usable);
+    transform.inputs = getAsOpFoldResult(used);
+    if (!adaptor.getDftLength() && !transform.mirrored)
+      transform.inputs = sizes[axis];
+
+    Type elementType = type.getElementType();
+    Type compute = getAccumulatorType(elementType);
+    Value factors = createFactors(rewriter, loc, transform, compute);
+    SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0)),
+        strides(rank, rewriter.getIndexAttr(1)), usedSizes = sizes;
+    usedSizes[axis] = transform.inputs;
+    if (transform.inputs != sizes[axis])
+      input = tensor::ExtractSliceOp::create(rewriter, loc, input, offsets,
+                                             usedSizes, strides);
+    // [result dimensions..., input position, input part]
+    SmallVector<AffineExpr> resultExprs, inputExprs;
+    for (int64_t i = 0; i < rank; ++i)
+      resultExprs.push_back(rewriter.getAffineDimExpr(i));
+    inputExprs = resultExprs;
+    inputExprs[axis] = rewriter.getAffineDimExpr(rank);
+    inputExprs[last] = rewriter.getAffineDimExpr(rank + 1);
+    SmallVector<utils::IteratorType> iterators(rank,
+                                               utils::IteratorType::parallel);
+    iterators.append(2, utils::IteratorType::reduction);
+    auto map = [&](ArrayRef<AffineExpr> exprs) {
+      return AffineMap::get(rank + 2, 0, exprs, rewriter.getContext());
+    };
+    SmallVector<OpFoldResult> resultSizes = sizes;
+    resultSizes[axis] = transform.outputs;
+    resultSizes[last] = rewriter.getIndexAttr(transform.outputParts);
+    Value y = createContraction(
+        rewriter, loc,
+        {{input, map(inputExprs)},
+         {factors, map({resultExprs[axis], inputExprs[axis], inputExprs[last],
+                        resultExprs[last]})}},
+        map(resultExprs), iterators, resultSizes, compute);
+    y = convertFloats(rewriter, loc, y, elementType);
+    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+    return success();
+  }
+};
+
+//===--- STFT -------------------------------------------------------------===//
+
+struct LowerStft : OnnxLowering<onnx::STFTOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::STFTOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    auto signalType = dyn_cast<RankedTensorType>(adaptor.getSignal().getType());
+    if (!type || !signalType || !isa<FloatType>(type.getElementType()))
+      return unsupported(op, "needs floats of known rank");
+    auto step = onnx::getConstantIntegers(op.getFrameStep());
+    if (!step || step->size() != 1 || step->front() < 1)
+      return unsupported(op, "frame_step is not known at compile time");
+    Location loc = op.getLoc();
+    Value signal = adaptor.getSignal();
+    if (signalType.getRank() == 2) {
+      SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, signal);
+      sizes.push_back(rewriter.getIndexAttr(1));
+      signalType = RankedTensorType::get(
+          {signalType.getDimSize(0), signalType.getDimSize(1), 1},
+          signalType.getElementType());
+      signal = tensor::ExpandShapeOp::create(
+          rewriter, loc, signalType, signal,
+          SmallVector<ReassociationIndices>{{0}, {1, 2}}, sizes);
+    }
+    if (signalType.isDynamicDim(2))
+      return unsupported(op, "last size is not known at compile time (1 or 2)");
+    ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, signal);
+    Value available = getValueOrCreateConstantIndexOp(rewriter, loc, sizes[1]);
+    Value one = s.like(available, 1);
+
+    Transform transform;
+    transform.inputParts = signalType.getDimSize(2);
+    if (adaptor.getFrameLength())
+      transform.length = readInteger(rewriter, loc, adaptor.getFrameLength());
+    else if (adaptor.getWindow())
+      transform.length = getValueOrCreateConstantIndexOp(
+          rewriter, loc,
+          getRuntimeSizes(rewriter, loc, adaptor.getWindow())[0]);
+    else
+      transform.length = available;
+    transform.length = s.min(s.max(transform.length, one), available);
+    Value half =
+        s.add(s.create<arith::DivSIOp>(transform.length, s.like(one, 2)), one);
+    bool halves = op.getOnesided() != 0;
+    transform.outputs = getKnownSize(
+        rewriter, type, 2, getAsOpFoldResult(halves ? half : transform.length));
+    transform.inputs = getAsOpFoldResult(transform.length);
+    if (!type.isDynamicDim(2) && !halves)
+      transform.inputs = transform.outputs;
+    Value frames =
+        s.add(s.create<arith::DivSIOp>(s.sub(available, transform.length),
+                                       s.like(one, step->front())),
+              one);
+    OpFoldResult frameCount =
+        getKnownSize(rewriter, type, 1, getAsOpFoldResult(frames));
+
+    Type elementType = type.getElementType();
+    Type compute = getAccumulatorType(elementType);
+    Value factors = createFactors(rewriter, loc, transform, compute);
+    if (Value window = adaptor.getWindow()) {
+      SmallVector<OpFoldResult> all = getRuntimeSizes(rewriter, loc, factors);
+      factors = createPointwise(
+          rewriter, loc,
+          {{factors, rewriter.getMultiDimIdentityMap(4)},
+           {window, AffineMap::get(4, 0, rewriter.getAffineDimExpr(1))}},
+          all, compute, [&](OpBuilder &b, Location l, ValueRange args) {
+            return createMul(b, l, args[0],
+                             convertScalar(b, l, args[1], compute));
+          });
+    }
+    // [batch, frame, frequency, part, position, input part]
+    SmallVector<AffineExpr> d;
+    for (int64_t i = 0; i < 6; ++i)
+      d.push_back(rewriter.getAffineDimExpr(i));
+    auto map = [&](ArrayRef<AffineExpr> exprs) {
+      return AffineMap::get(6, 0, exprs, rewriter.getContext());
+    };
+    SmallVector<utils::IteratorType> iterators(4,
+                                               utils::IteratorType::parallel);
+    iterators.append(2, utils::IteratorType::reduction);
+    SmallVector<OpFoldResult> resultSizes{
+        sizes[0], frameCount, transform.outputs, rewriter.getIndexAttr(2)};
+    Value y = createContraction(
+        rewriter, loc,
+        {{signal, map({d[0], d[1] * step->front() + d[4], d[5]})},
+         {factors, map({d[2], d[4], d[5], d[3]})}},
+        map({d[0], d[1], d[2], d[3]}), iterators, resultSizes, compute);
+    y = convertFloats(rewriter, loc, y, elementType);
+    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+    return success();
+  }
+};
+
+//===--- Windows ----------------------------------------------------------===//
+
+/// output[i] = a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n)
+template <typename OpTy>
+struct LowerWindow : OnnxLowering<OpTy> {
+  LowerWindow(const LoweringContext &lowering, MLIRContext *context, double a0,
+              double a1, double a2)
+      : OnnxLowering<OpTy>(lowering, context), a0(a0), a1(a1), a2(a2) {}
+  LogicalResult
+  matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    if (!type || !onnx::getRank(op.getSize()))
+      return this->unsupported(op, "size of unknown rank");
+    Location loc = op.getLoc();
+    ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
+    Value size = readInteger(rewriter, loc, adaptor.getSize());
+    size = s.max(size, s.like(size, 0));
+    OpFoldResult count =
+        getKnownSize(rewriter, type, 0, getAsOpFoldResult(size));
+    Type f64 = rewriter.getF64Type();
+    Value period = toFloat(rewriter, loc, size, f64);
+    if (op.getPeriodic() == 0)
+      period = s.sub(period, s.like(period, 1));
+    bool toUnsigned = isUnsignedTensor(op.getOutput());
+    Value y = createFromIndices(
+        rewriter, loc, count, type.getElementType(),
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
+          ScalarBuilder o(b, l, /*isUnsigned=*/false);
+          auto wave = [&](double turns) {
+            Value angle = o.div(o.mul(toFloat(b, l, at[0], f64),
+                                      o.constant(turns * kTwoPi, f64)),
+                                period);
+            return o.create<math::CosOp>(angle);
+          };
+          Value y =
+              o.sub(o.constant(a0, f64), o.mul(o.constant(a1, f64), wave(1)));
+          if (a2 != 0)
+            y = o.add(y, o.mul(o.constant(a2, f64), wave(2)));
+          return o.convert(y, type.getElementType(), toUnsigned);
+        });
+    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+    return success();
+  }
+  double a0, a1, a2;
+};
+
+//===--- MelWeightMatrix --------------------------------------------------===//
+
+struct LowerMelWeightMatrix : OnnxLowering<onnx::MelWeightMatrixOp> {
+  using OnnxLowering::OnnxLowering;
+  LogicalResult
+  matchAndRewrite(onnx::MelWeightMatrixOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    auto bands = onnx::getConstantIntegers(op.getNumMelBins()),
+         length = onnx::getConstantIntegers(op.getDftLength()),
+         rate = onnx::getConstantIntegers(op.getSampleRate());
+    auto low = onnx::getConstantFloats(op.getLowerEdgeHertz()),
+         high = onnx::getConstantFloats(op.getUpperEdgeHertz());
+    if (!bands || !length || !rate || !low || !high || bands->size() != 1 ||
+        length->size() != 1 || rate->size() != 1 || low->size() != 1 ||
+        high->size() != 1)
+      return unsupported(op, "operands are not known at compile time");
+    if (!type || !type.hasStaticShape() ||
+        !isa<FloatType>(type.getElementType()))
+      return unsupported(op, "needs a float result");
+    int64_t bins = type.getDimSize(0), count = type.getDimSize(1);
+    if (rate->front() < 1 || bins * count > (int64_t(1) << 24))
+      return unsupported(op, "sample_rate or size is out of range");
+    std::vector<double> matrix(bins * count, 0.0);
+    auto set = [&](int64_t bin, int64_t band, double value) {
+      if (bin >= 0 && bin < bins)
+        matrix[bin * count + band] = value;
+    };
+    SmallVector<int64_t> edges =
+        getEdges(bands->front(), length->front(), rate->front(), low->front(),
+                 high->front());
+    for (int64_t band = 0; band < count; ++band) {
+      int64_t left = edges[band], centre = edges[band + 1],
+              right = edges[band + 2];
+      if (centre == left)
+        set(centre, band, 1);
+      else
+        for (int64_t bin = std::max<int64_t>(left, 0);
+             bin <= std::min(centre, bins - 1); ++bin)
+          set(bin, band, double(bin - left) / double(centre - left));
+      if (right > centre)
+        for (int64_t bin = std::max<int64_t>(centre, 0);
+             bin < std::min(right, bins); ++bin)
+          set(bin, band, double(right - bin) / double(right - centre));
+    }
+    SmallVector<Attribute> elements;
+    for (double value : matrix)
+      elements.push_back(rewriter.getFloatAttr(type.getElementType(), value));
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        op, DenseElementsAttr::get(type, elements));
+    return success();
+  }
+
+private:
+  /// Spectrogram bins at equal steps on the mel scale.
+  static SmallVector<int64_t> getEdges(int64_t bands, int64_t length,
+                                       int64_t rate, double low, double high) {
+    auto toMel = [](double hertz) {
+      return 2595 * std::log10(1 + hertz / 700);
+    };
+    double start = toMel(low);
+    double step = (toMel(high) - start) / double(bands + 2);
+    SmallVector<int64_t> edges;
+    for (int64_t i = 0; i < bands + 2; ++i) {
+      double hertz =
+          700 * (std::pow(10.0, (double(i) * step + start) / 2595) - 1);
+      double bin = std::floor(double(length + 1) * hertz / double(rate));
+      bool isSane = bin > -1e9 && bin < 1e9;
+      edges.push_back(isSane ? static_cast<int64_t>(bin) : -1);
+    }
+    return edges;
+  }
+};
+
+} // namespace
+
+void onnx_aot::populateOnnxToLinalgDftPatterns(const LoweringContext &lowering,
+                                               RewritePatternSet &patterns) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<LowerDft, LowerStft, LowerMelWeightMatrix>(lowering, context);
+  patterns.add<LowerWindow<onnx::HannWindowOp>>(lowering, context, 0.5, 0.5,
+                                                0.0);
+  patterns.add<LowerWindow<onnx::HammingWindowOp>>(lowering, context, 25.0 / 46,
+                                                   21.0 / 46, 0.0);
+  patterns.add<LowerWindow<onnx::BlackmanWindowOp>>(lowering, context, 0.42,
+                                                    0.5, 0.08);
+}
