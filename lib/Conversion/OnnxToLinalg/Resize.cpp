@@ -14,6 +14,8 @@
 
 #include "onnx-aot/Dialect/Onnx/IR/Sampling.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace onnx_aot;
 
@@ -311,6 +313,69 @@ Value ResizeBuilder::extrapolate(Value y, const Axis &axis,
       });
 }
 
+//===--- Whole-number enlargement -----------------------------------------===//
+
+/// How often each element of each dimension of x is repeated, where nearest
+/// does nothing else; nothing otherwise.
+std::optional<SmallVector<int64_t>> getRepetitions(onnx::ResizeOp op,
+                                                   const Spec &spec) {
+  if (spec.mode != Spec::Mode::Nearest)
+    return std::nullopt;
+  bool floors = spec.transform == Spec::Transform::Asymmetric &&
+                spec.rounding == Spec::Rounding::Floor;
+  // (i + 0.5) / scale - 0.5 lies within (-0.5, 0.5) for i < scale.
+  bool rounds = (spec.transform == Spec::Transform::HalfPixel ||
+                 spec.transform == Spec::Transform::PytorchHalfPixel) &&
+                (spec.rounding == Spec::Rounding::PreferFloor ||
+                 spec.rounding == Spec::Rounding::PreferCeil);
+  if (!floors && !rounds)
+    return std::nullopt;
+  onnx::Shape before = *onnx::getShape(op.getX()),
+              after = *onnx::getShape(op.getY());
+  std::optional<SmallVector<double>> scales =
+      onnx::getConstantFloats(spec.scales);
+  SmallVector<int64_t> repetitions(before.size(), 1);
+  for (auto [i, dim] : llvm::enumerate(spec.axes)) {
+    if (scales) {
+      double scale = (*scales)[i];
+      if (scale != std::floor(scale) || scale < 1 || scale > 1024)
+        return std::nullopt;
+      repetitions[dim] = static_cast<int64_t>(scale);
+    } else if (before[dim].isStatic() && after[dim].isStatic() &&
+               before[dim].getStatic() > 0 &&
+               after[dim].getStatic() % before[dim].getStatic() == 0) {
+      repetitions[dim] = after[dim].getStatic() / before[dim].getStatic();
+    }
+    if (before[dim] * repetitions[dim] != after[dim])
+      return std::nullopt;
+  }
+  return repetitions;
+}
+
+/// x with every element repeated along the dimensions.
+Value repeatElements(OpBuilder &builder, Location loc, Value x,
+                     ArrayRef<int64_t> repetitions) {
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, x), split;
+  SmallVector<AffineExpr> exprs;
+  SmallVector<ReassociationIndices> reassociation;
+  for (auto [size, count] : llvm::zip_equal(sizes, repetitions)) {
+    exprs.push_back(builder.getAffineDimExpr(split.size()));
+    reassociation.push_back({static_cast<int64_t>(split.size())});
+    split.push_back(size);
+    if (count == 1)
+      continue;
+    reassociation.back().push_back(split.size());
+    split.push_back(builder.getIndexAttr(count));
+  }
+  AffineMap map = AffineMap::get(split.size(), 0, exprs, builder.getContext());
+  Value repeated = createPointwise(
+      builder, loc, {{x, map}}, split, getElementTypeOrSelf(x.getType()),
+      [](OpBuilder &, Location, ValueRange args) { return args[0]; });
+  if (split.size() == sizes.size())
+    return repeated;
+  return tensor::CollapseShapeOp::create(builder, loc, repeated, reassociation);
+}
+
 //===--- The pattern ------------------------------------------------------===//
 
 struct LowerResize : OnnxLowering<onnx::ResizeOp> {
@@ -327,6 +392,11 @@ struct LowerResize : OnnxLowering<onnx::ResizeOp> {
       return failure();
     Location loc = op.getLoc();
     Value x = adaptor.getX();
+    if (auto repetitions = getRepetitions(op, *spec)) {
+      Value y = repeatElements(rewriter, loc, x, *repetitions);
+      rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+      return success();
+    }
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, x);
     SmallVector<Axis> axes;
     if (failed(getAxes(rewriter, op, adaptor, *spec, type, sizes, axes)))
