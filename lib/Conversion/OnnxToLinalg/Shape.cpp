@@ -3,6 +3,8 @@
 #include "ReshapeUtils.h"
 #include "ShapeScalars.h"
 
+#include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
+
 using namespace mlir;
 using namespace onnx_aot;
 
@@ -89,17 +91,18 @@ struct LowerReshape : OnnxLowering<onnx::ReshapeOp> {
       return unsupported(op, "the rank of the result must be known at compile time");
     FailureOr<SmallVector<OpFoldResult>> sizes =
         getSizes(rewriter, loc, lowering, op.getResult());
-    if (failed(sizes)) {
+    if (failed(sizes))
       sizes = getReshapeSizes(rewriter, op, adaptor.getData(), adaptor.getShape());
+    MLIRContext *context = op.getContext();
+    if (onnx::getProduct(context, *from) != onnx::getProduct(context, *to))
       checkCount(rewriter, op, adaptor.getData(), *sizes);
-    }
     rewriter.replaceOp(op, createReshape(rewriter, loc, adaptor.getData(), *from,
                                          *to, *sizes));
     return success();
   }
 
 private:
-  /// Stops the run when a shape computed at run time does not fit.
+  /// Stops the run when a shape that is not provably right does not fit.
   static void checkCount(OpBuilder &builder, onnx::ReshapeOp op, Value data,
                          ArrayRef<OpFoldResult> sizes) {
     IndexBuilder b(builder, op.getLoc());

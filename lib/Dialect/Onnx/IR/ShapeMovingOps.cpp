@@ -314,6 +314,8 @@ LogicalResult PadOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return emitOpError("mode \"")
            << getMode() << "\" is not supported (supported: constant, edge, reflect, wrap)";
   Type elementType = getElementType(getData());
+  if (getConstantValue() && getElementType(getConstantValue()) != elementType)
+    return emitOpError("data and constant_value have different element types");
   std::optional<Shape> shape = getShape(getData());
   if (!shape) {
     types.push_back(getUnrankedType(elementType));
