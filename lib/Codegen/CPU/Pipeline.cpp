@@ -67,13 +67,13 @@ void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createCSEPass());
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(arith::createArithExpandOpsPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  // What LLVM has no intrinsic for; it takes vectors apart.
+  manager.addPass(createConvertMathToLibmPass());
   ConvertVectorToLLVMPassOptions vectors;
   // Only horizontal sums: the target's order of adding lanes is a fixed one.
   vectors.reassociateFPReductions = true;
   manager.addPass(createConvertVectorToLLVMPass(vectors));
-  manager.addPass(createConvertMathToLLVMPass());
-  // What LLVM has no intrinsic for.
-  manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createArithToLLVMConversionPass());
