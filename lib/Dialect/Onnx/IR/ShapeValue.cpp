@@ -31,10 +31,13 @@ std::optional<SmallVector<int64_t>> getConstantIntegers(Value value) {
   bool isUnsigned = elements.getElementType().isUnsignedInteger() ||
                     elements.getElementType().isInteger(1);
   SmallVector<int64_t> result;
-  for (const APInt &element : elements.getValues<APInt>())
-    result.push_back(isUnsigned ? static_cast<int64_t>(element.getLimitedValue(
-                                      std::numeric_limits<int64_t>::max()))
+  for (const APInt &element : elements.getValues<APInt>()) {
+    // No size, axis or index is that large, and the number has no other form.
+    if (isUnsigned && element.getActiveBits() > 63)
+      return std::nullopt;
+    result.push_back(isUnsigned ? element.getZExtValue()
                                 : element.getSExtValue());
+  }
   return result;
 }
 
