@@ -75,6 +75,11 @@ for dtype in (np.uint8, np.uint16, np.uint32, np.uint64):
         case("BitShift", [x, np.array([1, bits, high], dtype)], np.array(expected, dtype), direction=direction)
     case("Less", [np.array([high, 1], dtype), np.array([1, high], dtype)], np.array([False, True]))
     case("Max", [np.array([high, 1], dtype), np.array([1, 2], dtype)], np.array([high, 2], dtype))
+for dtype in (np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    case("Add", [np.array([high], dtype), np.array([1], dtype)], np.array([low], dtype))
+    case("Sub", [np.array([low], dtype), np.array([1], dtype)], np.array([high], dtype))
+    case("Mul", [np.array([high], dtype), np.array([2], dtype)], np.array([-2 if low else high - 1], dtype))
 case("Mod", [f32(INF, 5, -5, 5.5, NAN), f32(3, 0, INF, -2, 1)], f32(NAN, NAN, -5, 1.5, NAN), fmod=1)
 case("Pow", [np.array([2, -1, -1, 0, 0, 3, 1], np.int32), np.array([-1, -3, -2, 0, -1, 21, -9], np.int32)],
      np.array([0, -1, 1, 1, 0, 1870418611, 1], np.int32))
@@ -161,7 +166,7 @@ reduce("ReduceSum", empty(2, 0), [1], f32(0, 0), keepdims=0)
 reduce("ReduceProd", empty(2, 0), [1], f32(1, 1), keepdims=0)
 reduce("ReduceMean", empty(2, 0), [1], f32(NAN, NAN), keepdims=0)
 reduce("ReduceMean", empty(0, dtype=np.int32), [0], np.array([0], np.int32))
-reduce("ReduceMean", np.full(300, 100, np.int8), [0], np.array([100], np.int8))
+reduce("ReduceMean", np.full(3, 2**31 - 1, np.int32), [0], np.array([2**31 - 1], np.int32))
 reduce("ReduceLogSumExp", empty(0), [0], f32(-INF))
 reduce("ReduceLogSumExp", f32(-INF, -INF), [0], f32(-INF))
 reduce("ReduceLogSumExp", f32(INF, 1), [0], f32(INF))
