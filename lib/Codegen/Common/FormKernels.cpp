@@ -41,6 +41,8 @@ SmallVector<linalg::GenericOp> inOrder(const Group &group) {
 }
 
 struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
+  using FormKernelsBase::FormKernelsBase;
+
   void runOnOperation() override {
     entry = getEntry(getOperation());
     if (!entry)
@@ -62,7 +64,8 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
         claim(single, groups);
       }
     for (const Group &group : groups)
-      outline(group);
+      if (limit < 0 || numKernels < limit)
+        outline(group);
   }
 
 private:
@@ -280,7 +283,7 @@ private:
 
   func::FuncOp entry;
   DenseSet<Operation *> claimed;
-  unsigned numKernels = 0;
+  int64_t numKernels = 0;
 };
 
 } // namespace

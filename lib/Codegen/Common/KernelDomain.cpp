@@ -29,11 +29,13 @@ SmallVector<unsigned> KernelDomain::dims(bool reduction) const {
 /// ops. The first op's loops are the dimensions.
 bool KernelDomain::alignLoops(linalg::GenericOp op) {
   SmallVector<int> found(op.getNumLoops(), -1);
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   bool first = loopDims.empty();
   if (first)
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
       found[loop] = loop;
       isReduction.push_back(false);
+      sizes.push_back(ranges[loop]);
     }
   SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
   for (OpOperand *operand : inputs) {
@@ -58,13 +60,16 @@ bool KernelDomain::alignLoops(linalg::GenericOp op) {
   for (unsigned dim = 0; dim < getNumDims(); ++dim)
     if (!llvm::is_contained(found, (int)dim))
       free.push_back(dim);
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   for (auto [loop, dim] : llvm::enumerate(found)) {
-    if (dim >= 0)
-      continue;
-    if (free.size() != 1 || ShapedType::isDynamic(sizes[loop]))
+    if (dim < 0) {
+      if (free.size() != 1 || ShapedType::isDynamic(ranges[loop]))
+        return false;
+      dim = free.pop_back_val();
+    }
+    // An axis of one element may be read by a longer loop: that is a broadcast,
+    // not the same dimension.
+    if (sizes[dim] != ranges[loop])
       return false;
-    dim = free.pop_back_val();
   }
   SmallVector<unsigned> dimsOfLoops(found.begin(), found.end());
   // Two loops cannot run over one dimension.

@@ -42,6 +42,8 @@ private:
   bool alignLoops(mlir::linalg::GenericOp op);
 
   llvm::SmallVector<bool> isReduction;
+  /// Size per dimension, dynamic where not known.
+  llvm::SmallVector<int64_t> sizes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> loopDims;
   /// Dimension of each axis of a tensor, -1 where the axis has none.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int>> tensorDims;

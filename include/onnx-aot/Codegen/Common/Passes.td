@@ -71,6 +71,10 @@ def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
                            "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"limit", "limit", "int64_t", "-1",
+           "Outline only this many kernels, to find the wrong one; -1 for all">
+  ];
 }
 
 def BufferizeEntry : Pass<"codegen-bufferize-entry", "::mlir::ModuleOp"> {
