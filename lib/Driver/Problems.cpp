@@ -37,7 +37,13 @@ ProblemCollector::ProblemCollector(MLIRContext *context)
         for (Diagnostic &note : diagnostic.getNotes())
           problem.notes.push_back(note.str());
         std::lock_guard<std::mutex> lock(mutex);
-        problems.push_back(std::move(problem));
+        // A pass that looks for further reasons finds the first again.
+        bool isKnown = llvm::any_of(problems, [&](const Problem &other) {
+          return other.node == problem.node && other.place == problem.place &&
+                 other.message == problem.message;
+        });
+        if (!isKnown)
+          problems.push_back(std::move(problem));
         return success();
       }) {}
 

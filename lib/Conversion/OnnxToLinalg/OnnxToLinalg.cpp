@@ -38,6 +38,24 @@ void collectSymbols(ModuleOp module, LoweringContext &lowering) {
   });
 }
 
+/// Reports every op that no pattern lowers.
+LogicalResult checkHasLowering(ModuleOp module, RewritePatternSet &patterns) {
+  DenseSet<OperationName> roots;
+  for (const std::unique_ptr<RewritePattern> &pattern :
+       patterns.getNativePatterns())
+    if (std::optional<OperationName> root = pattern->getRootKind())
+      roots.insert(*root);
+  bool bad = false;
+  module.walk([&](Operation *op) {
+    if (!isa_and_nonnull<onnx::OnnxDialect>(op->getDialect()) ||
+        roots.contains(op->getName()))
+      return;
+    op->emitOpError("is not supported by code generation");
+    bad = true;
+  });
+  return failure(bad);
+}
+
 struct ConvertOnnxToLinalg
     : onnx_aot::impl::ConvertOnnxToLinalgBase<ConvertOnnxToLinalg> {
   void runOnOperation() override {
@@ -70,8 +88,17 @@ struct ConvertOnnxToLinalg
     });
     target.addDynamicallyLegalOp<func::ReturnOp>(
         [&](func::ReturnOp op) { return typeConverter.isLegal(op); });
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
-      signalPassFailure();
+    LogicalResult known = checkHasLowering(getOperation(), patterns);
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    if (succeeded(known) &&
+        succeeded(applyFullConversion(getOperation(), target, frozen)))
+      return;
+    // The conversion ends at the first op that it cannot lower: let the others
+    // give their reasons too.
+    ConversionConfig config;
+    config.buildMaterializations = false;
+    (void)applyAnalysisConversion(getOperation(), target, frozen, config);
+    signalPassFailure();
   }
 };
 
