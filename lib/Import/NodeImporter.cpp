@@ -239,10 +239,11 @@ LogicalResult GraphImporter::createOp(const NodeSite &site, OperationName name) 
       matchOperands(inputs, record->getOperandKinds(), reason);
   if (!reason.empty())
     isRefused = failed(refuse(site, reason));
-  unsigned numOutputs = site.node.output_size();
-  while (numOutputs && site.node.output(numOutputs - 1).empty())
-    --numOutputs;
+  // An output that a list has may be unnamed, others just need not be wanted.
   bool isVariadic = resultKinds.ends_with("v");
+  unsigned numOutputs = site.node.output_size();
+  while (!isVariadic && numOutputs && site.node.output(numOutputs - 1).empty())
+    --numOutputs;
   if (numOutputs > resultKinds.size() && !isVariadic)
     isRefused = failed(refuse(site, "it has " + Twine(numOutputs) +
                                         " outputs (supported: up to " +

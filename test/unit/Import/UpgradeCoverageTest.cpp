@@ -20,6 +20,7 @@ using ::onnx::OpSchema;
 static const std::set<std::pair<std::string, int>> kSameMeaning = {
     {"Attention", 24},          // an optional input
     {"BatchNormalization", 14}, // outputs: an adapter refuses training
+    {"Clip", 6},                // the bounds' defaults are no bounds
     {"Constant", 11},           // `value` became one of several forms
     {"Constant", 12},
     {"GRU", 3},       // direction has a default
