@@ -66,6 +66,13 @@ private:
     return arith::ConstantIndexOp::create(*builder, loc(), value);
   }
 
+  /// The builder may stand before an allocation, where it is the first op.
+  void eraseAlloc(memref::AllocOp alloc) {
+    if (builder->getInsertionPoint() == Block::iterator(alloc))
+      builder->setInsertionPointAfter(alloc);
+    alloc.erase();
+  }
+
   /// Copies the computation of a size to the function's beginning.
   Value hoist(Value value) {
     if (isa<BlockArgument>(value))
@@ -199,7 +206,7 @@ private:
         here, buffer.alloc.getLoc(), buffer.alloc.getType(),
         EntryArguments(entry).arena(), offset, sizes);
     buffer.alloc.replaceAllUsesWith(view);
-    buffer.alloc.erase();
+    eraseAlloc(buffer.alloc);
   }
 
   void allocateAtRunTime(memref::AllocOp alloc) {
@@ -216,7 +223,7 @@ private:
     OpBuilder here(alloc);
     auto call = func::CallOp::create(here, alloc.getLoc(), function, operands);
     alloc.replaceAllUsesWith(call.getResult(0));
-    alloc.erase();
+    eraseAlloc(alloc);
   }
 
   /// main.plan: symbols -> output dimensions (-1 where unknown), arena bytes.
