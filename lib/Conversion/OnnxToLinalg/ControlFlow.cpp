@@ -354,7 +354,7 @@ private:
                                         carried[1]);
     Block &body = op.getBody().front();
     SmallVector<Value> arguments;
-    for (auto [i, scalar] : llvm::enumerate(ArrayRef<Value>{number, byte}))
+    for (auto [i, scalar] : llvm::enumerate(SmallVector<Value>{number, byte}))
       arguments.push_back(createFromElements(
           rewriter, loc, convertOnnxType(body.getArgument(i).getType()), scalar));
     llvm::append_range(arguments, carried.slice(2, numCarried));

@@ -201,7 +201,8 @@ private:
                                  Value best, ValueRange values) {
     IndexBuilder b(builder, loc);
     Value rows = values[0];
-    for (auto [i, index] : llvm::enumerate(ArrayRef<Value>{batch, group, best})) {
+    for (auto [i, index] :
+         llvm::enumerate(SmallVector<Value>{batch, group, best})) {
       Value number =
           arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
       rows = tensor::InsertOp::create(builder, loc, number, rows,
