@@ -11,6 +11,7 @@ root=$PWD
 export ONNX_AOT_DEPS=${ONNX_AOT_DEPS:-$root/.deps} ONNX_AOT_PRESET=${ONNX_AOT_PRESET:-release}
 build=build/$ONNX_AOT_PRESET
 models=$ONNX_AOT_DEPS/models
+known=test/Integration/conformance-known.txt
 jobs=$(nproc)
 suites=(style lit unit numerics models examples hostile damaged conformance)
 full=
@@ -36,9 +37,9 @@ suite() {
     examples) python test/Integration/examples.py --models "$models" ;;
     hostile) python test/Integration/hostile.py ;;
     damaged) python utils/fuzz-import.py --models "$models" ;;
-    conformance) python utils/conformance.py --sample 200 --jobs "$jobs" --min-found 200 ;;
-    conformance-full) python utils/conformance.py --jobs "$jobs" --min-found 1914 --json build/test/conformance.json ;;
-    conformance-dynamic) python utils/conformance.py --jobs "$jobs" --min-found 1914 --dynamic \
+    conformance) python utils/conformance.py --known "$known" --sample 200 --jobs "$jobs" --min-found 200 ;;
+    conformance-full) python utils/conformance.py --known "$known" --jobs "$jobs" --min-found 1914 --json build/test/conformance.json ;;
+    conformance-dynamic) python utils/conformance.py --known "$known" --jobs "$jobs" --min-found 1914 --dynamic \
                            --json build/test/conformance-dynamic.json ;;
     *) echo "no such suite: $1"; return 2 ;;
   esac
