@@ -31,6 +31,10 @@ public:
     Value zero = s.constant(0, rewriter.getIndexType());
     Value one = s.constant(1, rewriter.getIndexType());
     Value axis = readAxis(s, adaptor.getAxis(), type.getRank());
+    Value inRange = s.create<arith::AndIOp>(
+        s.compare(Compare::GreaterOrEqual, axis, zero),
+        s.compare(Compare::Less, axis, s.like(axis, type.getRank())));
+    createCheck(rewriter, op, inRange, "the axis is out of range");
 
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, x);
     SmallVector<Value> ends;

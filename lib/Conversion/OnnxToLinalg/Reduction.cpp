@@ -158,10 +158,11 @@ private:
 /// The axes are a tensor; results keep the reduced dimensions until the end.
 class RuntimeReducer : public Reducer {
 public:
-  RuntimeReducer(OpBuilder &builder, Location loc, Value data, bool isUnsigned,
+  RuntimeReducer(OpBuilder &builder, Operation *op, Value data, bool isUnsigned,
                  bool isBool, Value axes, bool emptyMeansNone)
-      : Reducer(builder, loc, data, isUnsigned, isBool) {
-    markAxes(axes, emptyMeansNone);
+      : Reducer(builder, op->getLoc(), data, isUnsigned, isBool) {
+    createCheck(builder, op, markAxes(axes, emptyMeansNone),
+                "an axis is out of range");
   }
 
   Value reduce(const ReduceRule &rule, Type computeType,
@@ -228,8 +229,9 @@ public:
   }
 
 private:
-  /// Sets `reduced` to whether each dimension is among the axes.
-  void markAxes(Value axes, bool emptyMeansNone) {
+  /// Sets `reduced` to whether each dimension is among the axes; tells (i1)
+  /// whether all axes are in range.
+  Value markAxes(Value axes, bool emptyMeansNone) {
     int64_t rank = sizes.size();
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
@@ -238,23 +240,31 @@ private:
                                           arith::CmpIPredicate::eq, end, zero);
     Value defaultValue = arith::ConstantOp::create(
         builder, loc, builder.getBoolAttr(!emptyMeansNone));
-    Value none = arith::AndIOp::create(builder, loc, isEmpty, defaultValue);
+    SmallVector<Value> init(
+        rank, arith::AndIOp::create(builder, loc, isEmpty, defaultValue));
+    init.push_back(
+        arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true)));
     auto loop = scf::ForOp::create(
-        builder, loc, zero, end, one, SmallVector<Value>(rank, none),
-        [&](OpBuilder &b, Location l, Value index, ValueRange marks) {
+        builder, loc, zero, end, one, init,
+        [&](OpBuilder &b, Location l, Value index, ValueRange carried) {
           Scalars s(b, l, false);
           Value axis = s.create<tensor::ExtractOp>(axes, index);
           Value fromEnd = s.add(axis, s.like(axis, rank));
           Value isNegative = s.compare(Compare::Less, axis, s.like(axis, 0));
           axis = s.select(isNegative, fromEnd, axis);
           SmallVector<Value> next;
-          for (auto [dim, mark] : llvm::enumerate(marks)) {
+          for (auto [dim, mark] : llvm::enumerate(carried.drop_back())) {
             Value hit = s.compare(Compare::Equal, axis, s.like(axis, dim));
             next.push_back(s.create<arith::OrIOp>(mark, hit));
           }
+          Value inRange = s.create<arith::AndIOp>(
+              s.compare(Compare::GreaterOrEqual, axis, s.like(axis, 0)),
+              s.compare(Compare::Less, axis, s.like(axis, rank)));
+          next.push_back(s.create<arith::AndIOp>(carried.back(), inRange));
           scf::YieldOp::create(b, l, next);
         });
-    llvm::append_range(reduced, loop.getResults());
+    llvm::append_range(reduced, loop.getResults().drop_back());
+    return loop.getResults().back();
   }
 
   /// The sizes of the kept dimensions, of which there are `rank`: place p gets
@@ -308,7 +318,7 @@ public:
     if (!constant) {
       if (axesType.getRank() != 1)
         return this->unsupported(op, "axes that are no vector");
-      RuntimeReducer reducer(rewriter, loc, data, isUnsigned, isBool, axes,
+      RuntimeReducer reducer(rewriter, op, data, isUnsigned, isBool, axes,
                              op.getNoopWithEmptyAxes());
       rewriter.replaceOp(op, reducer.run(rule, op.getKeepdims(), type));
       return success();

@@ -18,7 +18,8 @@ func.func @mean_over_the_middle(%x: tensor<?x3x4xf32, #n34>) -> tensor<*xf32> {
 }
 // -----
 // CHECK-LABEL: func.func @axes_at_run_time
-// CHECK: %[[MARKS:.*]]:2 = scf.for
+// CHECK: %[[MARKS:.*]]:3 = scf.for
+// CHECK: cf.assert %[[MARKS]]#2, "{{.*}}onnx.ReduceSum: an axis is out of range"
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: %[[AT:.*]] = arith.select %[[MARKS]]#0
@@ -62,6 +63,7 @@ func.func @position_of_the_maximum(%x: tensor<3x4xf32>) -> tensor<1x4xi64> {
 }
 // -----
 // CHECK-LABEL: func.func @running_sum_along_an_axis_known_at_run_time
+// CHECK: cf.assert %{{.*}}, "{{.*}}onnx.CumSum: the axis is out of range"
 // CHECK: scf.for {{.*}} iter_args
 // CHECK: scf.for {{.*}} iter_args
 // CHECK: tensor.insert
