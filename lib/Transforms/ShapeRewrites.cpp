@@ -74,6 +74,35 @@ struct MergeReshapes : RewritePattern {
   }
 };
 
+// Pattern: Reshape(x, sizes computed from x's) -> Reshape(x, constant), where 0
+// copies a size of x at the same position
+struct SimplifyReshapeSizes : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getShape().getDefiningOp<ConstantOp>())
+      return failure();
+    std::optional<Shape> source = getShape(op.getData());
+    std::optional<SmallVector<Dim>> given = getShapeValue(op.getShape());
+    if (!source || !given)
+      return failure();
+    SmallVector<int64_t> sizes;
+    for (auto [index, dim] : llvm::enumerate(*given)) {
+      if (dim.isStatic() && (dim.getStatic() != 0 || !op.getAllowzero()))
+        sizes.push_back(dim.getStatic());
+      else if (index < source->size() && dim == (*source)[index])
+        sizes.push_back(0);
+      else
+        return failure();
+    }
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getShapeMutable().assign(createIntegers(rewriter, op.getLoc(), sizes));
+      op.setAllowzero(0);
+    });
+    return success();
+  }
+};
+
 //===--- Transposes -------------------------------------------------------===//
 
 static std::optional<SmallVector<int64_t>> getPermutation(TransposeOp op) {
@@ -281,9 +310,9 @@ struct DropSingleSplit : OpRewritePattern<SplitOp> {
 } // namespace
 
 void onnx_aot::populateShapeRewrites(RewritePatternSet &patterns) {
-  patterns.add<DropReshapes, MergeReshapes, DropIdentityTranspose,
-               MergeTransposes, DropWholeSlice, DropExpandBeforeBroadcast,
-               DropSameShape<ExpandOp>, DropSameShape<TileOp>, DropEmptyPad,
-               DropEmptyConcatInputs, JoinSplit, DropSingleSplit>(
-      patterns.getContext());
+  patterns.add<DropReshapes, MergeReshapes, SimplifyReshapeSizes,
+               DropIdentityTranspose, MergeTransposes, DropWholeSlice,
+               DropExpandBeforeBroadcast, DropSameShape<ExpandOp>,
+               DropSameShape<TileOp>, DropEmptyPad, DropEmptyConcatInputs,
+               JoinSplit, DropSingleSplit>(patterns.getContext());
 }

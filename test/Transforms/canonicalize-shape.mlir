@@ -94,3 +94,34 @@ func.func @broadcasts_without_expand(%x: tensor<1x3xf32>, %y: tensor<2x3xf32>) -
   %2 = onnx.Mul %0, %x : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
   return %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @spells_copied_sizes_as_zeros
+// CHECK: %[[SIZES:.*]] = onnx.Constant dense<[0, 0, 2, 3]>
+// CHECK-NOT: onnx.Shape
+// CHECK: onnx.Reshape %{{.*}}, %[[SIZES]]
+func.func @spells_copied_sizes_as_zeros(%x: tensor<?x?x6xf32, affine_map<()[s0, s1] -> (s0, s1, 6)>>) -> tensor<?x?x2x3xf32, affine_map<()[s0, s1] -> (s0, s1, 2, 3)>> {
+  %zero = onnx.Constant dense<0> : tensor<1xi64>
+  %two = onnx.Constant dense<2> : tensor<1xi64>
+  %tail = onnx.Constant dense<[2, 3]> : tensor<2xi64>
+  %0 = onnx.Shape %x : (tensor<?x?x6xf32, affine_map<()[s0, s1] -> (s0, s1, 6)>>) -> tensor<3xi64>
+  %1 = onnx.Slice %0, %zero, %two {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (tensor<3xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %2 = onnx.Concat %1, %tail {axis = 0 : i64} : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  %3 = onnx.Reshape %x, %2 : (tensor<?x?x6xf32, affine_map<()[s0, s1] -> (s0, s1, 6)>>, tensor<4xi64>) -> tensor<?x?x2x3xf32, affine_map<()[s0, s1] -> (s0, s1, 2, 3)>>
+  return %3 : tensor<?x?x2x3xf32, affine_map<()[s0, s1] -> (s0, s1, 2, 3)>>
+}
+
+// -----
+
+// Sizes in another order are no copies.
+// CHECK-LABEL: func.func @keeps_swapped_sizes
+// CHECK: onnx.Gather
+// CHECK: onnx.Reshape
+func.func @keeps_swapped_sizes(%x: tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>) -> tensor<?x?xf32, affine_map<()[s0, s1] -> (s1, s0)>> {
+  %swap = onnx.Constant dense<[1, 0]> : tensor<2xi64>
+  %0 = onnx.Shape %x : (tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>) -> tensor<2xi64>
+  %1 = onnx.Gather %0, %swap : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  %2 = onnx.Reshape %x, %1 : (tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1)>>, tensor<2xi64>) -> tensor<?x?xf32, affine_map<()[s0, s1] -> (s1, s0)>>
+  return %2 : tensor<?x?xf32, affine_map<()[s0, s1] -> (s1, s0)>>
+}
