@@ -22,6 +22,7 @@ struct Canonicalize : onnx_aot::impl::CanonicalizeBase<Canonicalize> {
     populateShapeRewrites(set);
     populateMatMulRewrites(set);
     populateConvolutionRewrites(set);
+    populateControlFlowRewrites(set);
     patterns = std::move(set);
     return success();
   }

@@ -21,6 +21,8 @@ namespace onnx_aot {
 void populateElementwiseRewrites(mlir::RewritePatternSet &patterns);
 /// Transposes, reshapes, slices and joins that cancel.
 void populateShapeRewrites(mlir::RewritePatternSet &patterns);
+/// Branches and loops that are decided, dropout.
+void populateControlFlowRewrites(mlir::RewritePatternSet &patterns);
 /// Padding taken into convolutions.
 void populateConvolutionRewrites(mlir::RewritePatternSet &patterns);
 /// Transposes taken into the attributes of a Gemm.
