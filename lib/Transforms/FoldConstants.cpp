@@ -33,6 +33,40 @@ static std::optional<int64_t> getBytes(Type type) {
   return bytes;
 }
 
+/// What shapes and conditions are made of.
+static bool isSmallInteger(Type type) {
+  constexpr int64_t kMaxElements = 64;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getRank() <= 1 &&
+         isa<IntegerType>(tensor.getElementType()) &&
+         tensor.getNumElements() <= kMaxElements;
+}
+
+/// Replaces an If of a constant condition by the branch taken. Returns the op
+/// that comes first then; null where the op is no such If.
+static Operation *inlineDecidedBranch(Operation *op) {
+  auto branch = dyn_cast<onnx::IfOp>(op);
+  std::optional<double> condition =
+      branch ? getSplatNumber(branch.getCond()) : std::nullopt;
+  if (!condition)
+    return nullptr;
+  Region &taken =
+      *condition != 0 ? branch.getThenBranch() : branch.getElseBranch();
+  if (!taken.hasOneBlock() || taken.getNumArguments() != 0)
+    return nullptr;
+  Block &body = taken.front();
+  Operation *yield = body.getTerminator();
+  if (yield->getNumOperands() != op->getNumResults())
+    return nullptr;
+  Operation *first = &body.front() == yield ? op->getNextNode() : &body.front();
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         body.getOperations(), body.begin(),
+                                         yield->getIterator());
+  op->replaceAllUsesWith(yield->getOperands());
+  op->erase();
+  return first;
+}
+
 /// Shape arithmetic whose every element is a constant, for instance
 /// Gather(Shape(x), 1) of an x with a symbolic batch.
 static ElementsAttr evaluateShapeValue(Operation *op) {
@@ -65,24 +99,44 @@ struct FoldConstants : onnx_aot::impl::FoldConstantsBase<FoldConstants> {
   using FoldConstantsBase::FoldConstantsBase;
 
   void runOnOperation() override {
-    int64_t budget = maxTotalBytes;
-    SmallVector<Operation *> ops;
-    // Inner ops first; folding an op never makes one before it foldable.
-    getOperation().walk([&](Operation *op) {
-      if (isa<onnx::OnnxOpInterface>(op) && !isa<onnx::ConstantOp>(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops) {
-      if (failed(onnx::inferAndSetResultTypes(op)))
-        return signalPassFailure();
-      fold(op, budget);
-    }
+    budget = maxTotalBytes;
+    bool bad = false;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      bad |= failed(foldRegion(function.getBody()));
     refreshFunctionTypes(getOperation());
+    if (bad)
+      signalPassFailure();
   }
 
 private:
-  void fold(Operation *op, int64_t &budget) {
+  /// In program order, so that one pass sees all that earlier ops decide. Fails
+  /// after all ops, each that contradicts itself reported.
+  LogicalResult foldRegion(Region &region) {
+    bool bad = false;
+    for (Block &block : region) {
+      for (auto iterator = block.begin(); iterator != block.end();) {
+        Operation *op = &*iterator;
+        if (Operation *next = inlineDecidedBranch(op)) {
+          iterator = next->getIterator();
+          continue;
+        }
+        ++iterator;
+        for (Region &inner : op->getRegions())
+          bad |= failed(foldRegion(inner));
+        if (failed(onnx::inferAndSetResultTypes(op)))
+          bad = true;
+        else if (isa<onnx::OnnxOpInterface>(op) && !isa<onnx::ConstantOp>(op))
+          fold(op);
+      }
+    }
+    return failure(bad);
+  }
+
+  void fold(Operation *op) {
     if (!isPure(op) || op->use_empty())
+      return;
+    if (smallIntegersOnly &&
+        !llvm::all_of(op->getResultTypes(), isSmallInteger))
       return;
     SmallVector<ElementsAttr> results;
     if (ElementsAttr shape = evaluateShapeValue(op)) {
@@ -90,8 +144,7 @@ private:
     } else {
       if (!isDataMovement(op) && !isArithmetic(op))
         return;
-      if (!llvm::all_of(op->getOperands(), isConstant) ||
-          !isWorthIt(op, budget))
+      if (!llvm::all_of(op->getOperands(), isConstant) || !isWorthIt(op))
         return;
       if (failed(isDataMovement(op) ? evaluateDataMovement(op, results)
                                     : evaluateArithmetic(op, results)))
@@ -101,17 +154,20 @@ private:
     for (auto [result, value] : llvm::zip_equal(op->getResults(), results))
       result.replaceAllUsesWith(
           onnx::createConstant(builder, op->getLoc(), value));
-    SmallVector<Value> operands(op->getOperands());
+    // Each once: an op may take a value twice.
+    SmallPtrSet<Operation *, 4> producers;
+    for (Value operand : op->getOperands())
+      if (auto constant = operand.getDefiningOp<onnx::ConstantOp>())
+        producers.insert(constant);
     op->erase();
-    // A large weight that was replaced must not be counted as a user's.
-    for (Value operand : operands)
-      if (Operation *producer = operand.getDefiningOp();
-          producer && isa<onnx::ConstantOp>(producer) && producer->use_empty())
+    // A large weight that was replaced must not count as having a user.
+    for (Operation *producer : producers)
+      if (producer->use_empty())
         producer->erase();
   }
 
   /// The pass's description says what is not.
-  bool isWorthIt(Operation *op, int64_t &budget) const {
+  bool isWorthIt(Operation *op) {
     int64_t before = 0, after = 0;
     bool isShared = false;
     for (Value operand : op->getOperands()) {
@@ -134,5 +190,7 @@ private:
     budget -= after;
     return true;
   }
+
+  int64_t budget = 0;
 };
 } // namespace

@@ -34,8 +34,12 @@ static void addFuseBundle(OpPassManager &manager) {
 }
 
 void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
-  // 1. Every later step needs types; a contradiction is the user's to fix.
-  manager.addPass(createInferShapes());
+  // 1. Every later step needs types; a contradiction is the user's to fix. The
+  //    branches of an If may differ in rank, which nothing can lower, so those
+  //    that sizes decide go at every level.
+  FoldConstantsOptions decided;
+  decided.smallIntegersOnly = true;
+  manager.addPass(createFoldConstants(decided));
   if (level >= 1) {
     // 2. Exporters leave shape arithmetic, constants and copies behind; what
     // that

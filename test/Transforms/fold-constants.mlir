@@ -129,3 +129,29 @@ func.func @evaluates_known_sizes_of_symbolic_shapes(%x: tensor<?x12xf32, affine_
   %1 = onnx.Gather %0, %i {axis = 0 : i64} : (tensor<2xi64>, tensor<1xi64>) -> tensor<1xi64>
   return %1 : tensor<1xi64>
 }
+
+// -----
+
+// Whether the branch is taken follows from the rank; what comes after it, from the
+// branch. The other branch could not even be typed.
+// CHECK-LABEL: func.func @decides_branches_in_order
+// CHECK-SAME: (%[[X:.*]]: tensor<?x3xf32
+// CHECK: %[[R:.*]] = onnx.Relu %[[X]]
+// CHECK: %[[S:.*]] = onnx.Constant dense<3> : tensor<1xi64>
+// CHECK: return %[[R]], %[[S]]
+func.func @decides_branches_in_order(%x: tensor<?x3xf32, affine_map<()[s0] -> (s0, 3)>>) -> (tensor<*xf32>, tensor<*xi64>) {
+  %two = onnx.Constant dense<2> : tensor<i64>
+  %one = onnx.Constant dense<1> : tensor<1xi64>
+  %0 = onnx.Shape %x : (tensor<?x3xf32, affine_map<()[s0] -> (s0, 3)>>) -> tensor<*xi64>
+  %1 = onnx.Size %0 : (tensor<*xi64>) -> tensor<*xi64>
+  %2 = onnx.Equal %1, %two : (tensor<*xi64>, tensor<i64>) -> tensor<*xi1>
+  %3 = onnx.If %2 then {
+    %4 = onnx.Relu %x : (tensor<?x3xf32, affine_map<()[s0] -> (s0, 3)>>) -> tensor<*xf32>
+    onnx.Yield %4 : tensor<*xf32>
+  } else {
+    %4 = onnx.Unsqueeze %x, %one : (tensor<?x3xf32, affine_map<()[s0] -> (s0, 3)>>, tensor<1xi64>) -> tensor<*xf32>
+    onnx.Yield %4 : tensor<*xf32>
+  } : (tensor<*xi1>) -> tensor<*xf32>
+  %5 = onnx.Shape %3 {start = 1 : i64} : (tensor<*xf32>) -> tensor<*xi64>
+  return %3, %5 : tensor<*xf32>, tensor<*xi64>
+}

@@ -76,7 +76,8 @@ def FoldConstants : Pass<"onnx-fold-constants", "::mlir::ModuleOp"> {
   let description = [{
     Requires nothing; infers types as it goes. Evaluates shape arithmetic (also on
     symbolic sizes where the result is constant), ops that move elements, and
-    pointwise arithmetic, the latter in the tensor's own precision. What costs more
+    pointwise arithmetic, the latter in the tensor's own precision. An If whose
+    condition that decides becomes the branch taken. What costs more
     than it saves stays:
     - a result that is larger than its operands may have `max-growth-bytes`;
     - a large operand with other users would be stored twice, so it is not folded;
@@ -93,7 +94,9 @@ def FoldConstants : Pass<"onnx-fold-constants", "::mlir::ModuleOp"> {
     Option<"maxGrowthBytes", "max-growth-bytes", "int64_t", "65536",
            "Largest result that may exceed its operands">,
     Option<"maxTotalBytes", "max-total-bytes", "int64_t", "268435456",
-           "Bytes that all folded constants may take together">
+           "Bytes that all folded constants may take together">,
+    Option<"smallIntegersOnly", "small-integers-only", "bool", "false",
+           "Fold only what shapes and conditions are made of">
   ];
 }
 
