@@ -95,6 +95,20 @@ FailureOr<SmallVector<Value>> moveBody(ConversionPatternRewriter &rewriter,
   return SmallVector<Value>(region.getResults());
 }
 
+/// The next value of a carried tensor. Where its size does not change it is
+/// written over the last one, so that all iterations share one buffer.
+Value carryOn(OpBuilder &builder, Location loc, Value next, Value carried) {
+  auto type = cast<RankedTensorType>(carried.getType());
+  next = createCast(builder, loc, next, type);
+  if (!type.hasStaticShape())
+    return next;
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, carried);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(builder, loc, next, carried, offsets, sizes,
+                                       strides);
+}
+
 /// A buffer in which the values of all iterations are collected.
 struct ScanOutput {
   /// Where the new dimension is.
@@ -226,7 +240,8 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
       ValueRange results = *moved;
       SmallVector<Value> next;
       for (int64_t i = 0; i < numCarried; ++i)
-        next.push_back(createCast(rewriter, loc, results[i], (*argumentTypes)[i]));
+        next.push_back(
+            carryOn(rewriter, loc, results[i], loop.getRegionIterArgs()[i]));
       for (auto [i, output] : llvm::enumerate(outputs))
         next.push_back(insertIteration(
             rewriter, loc, loop.getRegionIterArgs()[numCarried + i],
@@ -354,7 +369,8 @@ private:
                                         carried[1]);
     Block &body = op.getBody().front();
     SmallVector<Value> arguments;
-    for (auto [i, scalar] : llvm::enumerate(SmallVector<Value>{number, byte}))
+    Value scalars[] = {number, byte};
+    for (auto [i, scalar] : llvm::enumerate(scalars))
       arguments.push_back(createFromElements(
           rewriter, loc, convertOnnxType(body.getArgument(i).getType()), scalar));
     llvm::append_range(arguments, carried.slice(2, numCarried));
@@ -366,7 +382,7 @@ private:
     SmallVector<Value> next{b.add(carried[0], b.constant(1)),
                             getCondition(rewriter, loc, results[0])};
     for (int64_t i = 0; i < numCarried; ++i)
-      next.push_back(createCast(rewriter, loc, results[i + 1], argumentTypes[i]));
+      next.push_back(carryOn(rewriter, loc, results[i + 1], carried[i + 2]));
     for (auto [buffer, value] : llvm::zip_equal(carried.drop_front(numCarried + 2),
                                                 results.drop_front(numCarried + 1))) {
       Value room = isCounted ? buffer : grow(rewriter, loc, buffer);

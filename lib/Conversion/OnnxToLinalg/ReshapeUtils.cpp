@@ -1,6 +1,7 @@
 //===- ReshapeUtils.cpp - views of the same elements ------------------------===//
 
 #include "ReshapeUtils.h"
+#include "Generate.h"
 
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
@@ -91,6 +92,26 @@ static Value createScalarReshape(OpBuilder &builder, Location loc, Value tensor,
   return createCast(builder, loc, expanded, toType);
 }
 
+/// A copy under a shape of which no view can be made: an expansion has one
+/// run-time size per group at most.
+static Value copyToShape(OpBuilder &builder, Location loc, Value tensor,
+                         ArrayRef<OpFoldResult> sizes, Type type) {
+  Value flat = createFlat(builder, loc, tensor);
+  SmallVector<Value> strides;
+  for (OpFoldResult size : sizes)
+    strides.push_back(getValueOrCreateConstantIndexOp(builder, loc, size));
+  Value copy = createGenerated(
+      builder, loc, sizes, getElementTypeOrSelf(type), {},
+      [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange) -> Value {
+        Value position = arith::ConstantIndexOp::create(b, l, 0);
+        for (auto [index, size] : llvm::zip_equal(at, strides))
+          position = arith::AddIOp::create(
+              b, l, arith::MulIOp::create(b, l, position, size), index);
+        return tensor::ExtractOp::create(b, l, flat, position);
+      });
+  return createCast(builder, loc, copy, type);
+}
+
 Value createReshape(OpBuilder &builder, Location loc, Value tensor,
                     ArrayRef<Dim> from, ArrayRef<Dim> to,
                     ArrayRef<OpFoldResult> sizes) {
@@ -118,6 +139,12 @@ Value createReshape(OpBuilder &builder, Location loc, Value tensor,
   if (from.empty() || to.empty())
     return createScalarReshape(builder, loc, tensor, toType);
   SmallVector<Group> groups = getGroups(builder.getContext(), from, to);
+  if (llvm::any_of(groups, [&](const Group &group) {
+        return llvm::count(ArrayRef(toSizes).slice(group.toBegin,
+                                                   group.toEnd - group.toBegin),
+                           ShapedType::kDynamic) > 1;
+      }))
+    return copyToShape(builder, loc, tensor, mixed, toType);
   // The form in the middle: one dimension per group, static where its part of
   // the result is, since an expansion must be static on both sides or neither.
   SmallVector<int64_t> collapsed, middle;
@@ -202,6 +229,20 @@ Value createTransposed(OpBuilder &builder, Location loc, Value tensor,
                             cast<RankedTensorType>(tensor.getType()).getElementType());
   return linalg::TransposeOp::create(builder, loc, tensor, empty, perm)
       ->getResult(0);
+}
+
+bool isEmptySlice(ArrayRef<OpFoldResult> sizes) {
+  return llvm::any_of(sizes,
+                      [](OpFoldResult size) { return isConstantIntValue(size, 0); });
+}
+
+Value createSlice(OpBuilder &builder, Location loc, Value tensor,
+                  ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                  ArrayRef<OpFoldResult> strides) {
+  if (isEmptySlice(sizes))
+    return createEmpty(builder, loc, sizes, getElementTypeOrSelf(tensor.getType()));
+  return tensor::ExtractSliceOp::create(builder, loc, tensor, offsets, sizes,
+                                        strides);
 }
 
 } // namespace onnx_aot

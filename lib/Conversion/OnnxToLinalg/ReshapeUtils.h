@@ -32,6 +32,17 @@ mlir::Value createUnflat(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createTransposed(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value tensor, llvm::ArrayRef<int64_t> perm);
 
+/// Whether one of the sizes is known to be 0.
+bool isEmptySlice(llvm::ArrayRef<mlir::OpFoldResult> sizes);
+
+/// tensor.extract_slice, which may not be empty and start at the end: an empty
+/// slice is a new tensor.
+mlir::Value createSlice(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value tensor,
+                        llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                        llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                        llvm::ArrayRef<mlir::OpFoldResult> strides);
+
 /// tensor.cast where the type is another one.
 mlir::Value createCast(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value tensor, mlir::Type type);
