@@ -264,6 +264,7 @@ FailureOr<Value> AttentionBuilder::mask(Value scores, Value attnMask,
     return scores;
   SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, scores);
   Type type = getElementTypeOrSelf(scores.getType());
+  Value numQueries = getValueOrCreateConstantIndexOp(builder, loc, sizes[2]);
   SmallVector<IndexedOperand> operands{
       {scores, builder.getMultiDimIdentityMap(4)}};
   bool isBool = false;
@@ -297,7 +298,14 @@ FailureOr<Value> AttentionBuilder::mask(Value scores, Value attnMask,
         Value key = linalg::IndexOp::create(b, l, 3);
         if (isCausal) {
           Value query = linalg::IndexOp::create(b, l, 2);
-          Value last = pastLength ? s.add(query, pastLength) : query;
+          Value last = query;
+          if (pastLength) {
+            last = s.add(query, pastLength);
+          } else if (lengths) { // the queries are the last of the valid keys
+            Value length =
+                s.create<arith::IndexCastOp>(b.getIndexType(), args.back());
+            last = s.add(query, s.sub(length, numQueries));
+          }
           score =
               s.select(s.compare(Compare::Greater, key, last), hidden, score);
         }
