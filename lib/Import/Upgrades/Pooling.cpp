@@ -41,31 +41,41 @@ static LogicalResult upgradeUpsampleScales(Upgrader &upgrader) {
   return success();
 }
 
-/// Upsample has the coordinates of the oldest Resize.
+/// Makes the second input, the scales, what it is for Resize since opset 11.
+static void moveScales(Upgrader &upgrader) {
+  std::string scales = upgrader.node().input_size() > 1 ? upgrader.node().input(1) : "";
+  upgrader.setInput(1, "");
+  upgrader.setInput(2, scales);
+}
+
+/// Upsample has the coordinates of the oldest Resize, and only grows.
 static LogicalResult upgradeUpsample(Upgrader &upgrader) {
   upgrader.node().set_op_type("Resize");
+  upgrader.set("coordinate_transformation_mode", "asymmetric");
+  upgrader.set("nearest_mode", "floor");
+  moveScales(upgrader);
   return success();
 }
 
 /// Positions were output / scale: rounded down going up, rounded up going down.
 static LogicalResult upgradeFirstResize(Upgrader &upgrader) {
+  // An Upsample a moment ago.
+  if (upgrader.find("coordinate_transformation_mode"))
+    return success();
   upgrader.set("coordinate_transformation_mode", "asymmetric");
   if (upgrader.getString("mode", "nearest") == "nearest") {
     bool grows = false, shrinks = false;
-    // Constants made by other adapters come from Upsample, which only grows.
     std::optional<SmallVector<float>> scales = upgrader.getFloats(1);
     for (float scale : scales.value_or(SmallVector<float>())) {
       grows |= scale > 1;
       shrinks |= scale < 1;
     }
-    if ((upgrader.getInputType(1) && !scales) || (grows && shrinks))
+    if (!scales || (grows && shrinks))
       return upgrader.refuse("nearest resizing of opset 10 with scales that are not "
                              "constant, or both above and below 1, is not supported");
     upgrader.set("nearest_mode", shrinks ? "ceil" : "floor");
   }
-  std::string scales = upgrader.node().input_size() > 1 ? upgrader.node().input(1) : "";
-  upgrader.setInput(1, "");
-  upgrader.setInput(2, scales);
+  moveScales(upgrader);
   return success();
 }
 
