@@ -199,7 +199,8 @@ private:
   }
 
   void chooseOrder() {
-    linalg::GenericOp last = contraction || domain.hasWindows() ? root : ops.back();
+    linalg::GenericOp last =
+        root && (contraction || domain.hasWindows()) ? root : ops.back();
     AffineMap map = last.getMatchingIndexingMap(last.getDpsInitOperand(0));
     SmallVector<unsigned> natural;
     for (AffineExpr expr : map.getResults()) {

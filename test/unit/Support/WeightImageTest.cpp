@@ -30,16 +30,16 @@ TEST(WeightImage, AlignsSegmentsAndFillsGapsWithZeros) {
 
 TEST(WeightImage, StoresEqualSegmentsOnce) {
   WeightImage image;
-  EXPECT_EQ(image.add({'x', 'y'}), 0u);
-  EXPECT_EQ(image.add({'x', 'z'}), 64u);
-  EXPECT_EQ(image.add({'x', 'y'}), 0u);
+  EXPECT_EQ(image.add(std::vector<char>{'x', 'y'}), 0u);
+  EXPECT_EQ(image.add(std::vector<char>{'x', 'z'}), 64u);
+  EXPECT_EQ(image.add(std::vector<char>{'x', 'y'}), 0u);
   EXPECT_EQ(image.getSegments().size(), 2u);
 }
 
 TEST(WeightImage, KeepsAnEmptySegmentApart) {
   WeightImage image;
   EXPECT_EQ(image.add(std::vector<char>()), 0u);
-  EXPECT_EQ(image.add({'x'}), 64u);
+  EXPECT_EQ(image.add(std::vector<char>{'x'}), 64u);
   EXPECT_EQ(image.getSize(), 128u);
 }
 
