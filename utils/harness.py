@@ -163,8 +163,8 @@ def savable(array):
     return array
 
 
-def compare(got, want, rtol=1e-3, atol=1e-7, scaled=False):
-    """Compares one output. With `scaled`, atol is a fraction of the largest finite |want|."""
+def compare(got, want, rtol=1e-3, atol=1e-7, scaled=False, scale=0.0):
+    """Compares one output. With `scaled`, atol is a fraction of the largest finite |want|, or of `scale` if larger."""
     got, want = as_wanted(np.asarray(got), np.asarray(want)), np.asarray(want)
     if got.shape != want.shape:
         return Difference(f"shape {list(got.shape)}, expected {list(want.shape)}")
@@ -182,7 +182,7 @@ def compare(got, want, rtol=1e-3, atol=1e-7, scaled=False):
         error = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
     if scaled:
         finite = np.abs(b[np.isfinite(b)])
-        atol = atol * (finite.max() if finite.size else 1.0)
+        atol = atol * max(finite.max() if finite.size else 1.0, scale)
     largest = float(np.nan_to_num(error, nan=np.inf).max())
     with np.errstate(invalid="ignore"):
         bad = ~(error <= atol + rtol * np.abs(b)) & (error != 0)

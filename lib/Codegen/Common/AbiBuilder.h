@@ -24,6 +24,19 @@ struct AbiBuilder : mlir::OpBuilder {
   mlir::Value multiply(mlir::Value a, mlir::Value b) {
     return mlir::LLVM::MulOp::create(*this, loc, a, b);
   }
+  /// Unsigned product, all ones where it does not fit.
+  mlir::Value multiplySaturating(mlir::Value a, mlir::Value b) {
+    auto type = mlir::LLVM::LLVMStructType::getLiteral(getContext(),
+                                                       {i64, getI1Type()});
+    mlir::Value pair =
+        mlir::LLVM::UMulWithOverflowOp::create(*this, loc, type, a, b);
+    mlir::Value product =
+        mlir::LLVM::ExtractValueOp::create(*this, loc, pair, 0);
+    mlir::Value overflow =
+        mlir::LLVM::ExtractValueOp::create(*this, loc, pair, 1);
+    return mlir::LLVM::SelectOp::create(*this, loc, overflow, constant(-1),
+                                        product);
+  }
   mlir::Value add(mlir::Value a, mlir::Value b) { return mlir::LLVM::AddOp::create(*this, loc, a, b); }
   /// Address of element `index` of an array of 8-byte elements.
   mlir::Value element(mlir::Value base, int64_t index) {

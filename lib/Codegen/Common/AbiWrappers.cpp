@@ -139,11 +139,15 @@ private:
     auto buffer = memoryType(function);
     SmallVector<Value> sizes =
         sizesOf(b, buffer.getShape(), function.getArguments().drop_front());
+    Type element = buffer.getElementType();
     Value bytes = b.constant(
-        llvm::divideCeil(buffer.getElementType().getIntOrFloatBitWidth(), 8));
+        element.isIndex() ? 8
+                          : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+    // Sizes come from tensor values: a product that does not fit asks for more
+    // than there is, and so for nothing.
     for (Value size : sizes)
-      bytes = b.multiply(bytes, size);
-    bytes = b.add(bytes, b.constant(kHeaderBytes));
+      bytes = b.multiplySaturating(bytes, size);
+    bytes = LLVM::UAddSat::create(b, b.loc, bytes, b.constant(kHeaderBytes));
     Value context = function.getArgument(0);
     Value runtime = b.load(b.ptr, context, kRuntime);
     Value service = loadService(b, function, runtime, kAllocateWord);

@@ -102,11 +102,7 @@ Value carryOn(OpBuilder &builder, Location loc, Value next, Value carried) {
   next = createCast(builder, loc, next, type);
   if (!type.hasStaticShape())
     return next;
-  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, carried);
-  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
-  return tensor::InsertSliceOp::create(builder, loc, next, carried, offsets, sizes,
-                                       strides);
+  return overwrite(builder, loc, next, carried);
 }
 
 /// A buffer in which the values of all iterations are collected.

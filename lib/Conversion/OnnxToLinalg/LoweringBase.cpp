@@ -148,6 +148,14 @@ Value createFilled(OpBuilder &builder, Location loc,
   return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
 }
 
+Value overwrite(OpBuilder &builder, Location loc, Value value, Value target) {
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, target);
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+  return tensor::InsertSliceOp::create(builder, loc, value, target, offsets,
+                                       sizes, strides);
+}
+
 /// An explicitly broadcast copy: dimension i is read at 0 where its size is 1.
 static Value expandAtRuntime(OpBuilder &builder, Location loc, Value tensor,
                              ArrayRef<OpFoldResult> resultSizes) {

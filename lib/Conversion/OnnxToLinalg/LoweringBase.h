@@ -79,6 +79,11 @@ mlir::Value createFilled(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes,
                          mlir::Value scalar);
 
+/// `value` written over all of `target`, which has the same sizes: what a loop
+/// carries stays in one buffer.
+mlir::Value overwrite(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, mlir::Value target);
+
 /// An operand as an input of a linalg.generic over the result: the tensor and
 /// its indexing map. Dimensions that may or may not be 1 at run time are
 /// expanded explicitly, so that the map is always a broadcast or the identity.

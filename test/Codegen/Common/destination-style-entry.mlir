@@ -7,8 +7,8 @@ module attributes {abi.symbols = ["batch"]} {
 
 // CHECK: func.func @main(%[[RT:.*]]: !llvm.ptr, %{{.*}}: memref<?xi8>, %{{.*}}: memref<?xi8>, %[[S:.*]]: index, %[[A:.*]]: memref<?x4xf32>, %{{.*}}: memref<index>, %[[Y:.*]]: memref<?x4xf32>) -> (index, index)
 // CHECK: %[[N:.*]] = tensor.extract
-// CHECK: %[[Z:.*]] = call @onnx_aot.allocate_output.1(%[[RT]], %[[N]])
 // CHECK: materialize_in_destination %{{.*}} in restrict writable %[[Y]]
+// CHECK: %[[Z:.*]] = call @onnx_aot.allocate_output.1(%[[RT]], %[[N]])
 // CHECK: materialize_in_destination %{{.*}} in restrict writable %[[Z]]
 // CHECK: return %[[S]], %[[N]] : index, index
 func.func @main(%a: tensor<?x4xf32> {abi.value = {dims = array<i64: -1, 4>, name = "a", type = 1 : i32}},
