@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -66,12 +67,30 @@ struct LaunchModel
   }
 };
 
+/// Bufferisation wants a loop to carry each tensor in one buffer. A tensor of
+/// constant shape may always be written over the last one; where it already is
+/// there the copy is one to itself and goes away.
+void carryInPlace(scf::ForOp loop, IRRewriter &rewriter) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  rewriter.setInsertionPoint(yield);
+  for (auto [operand, carried] :
+       llvm::zip_equal(yield->getOpOperands(), loop.getRegionIterArgs())) {
+    auto type = dyn_cast<RankedTensorType>(carried.getType());
+    if (!type || !type.hasStaticShape() || operand.get() == carried)
+      continue;
+    operand.set(MaterializeInDestinationOp::create(rewriter, yield.getLoc(), type,
+                                                   operand.get(), carried)
+                    .getResult());
+  }
+}
+
 struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
   void runOnOperation() override {
     func::FuncOp entry = getEntry(getOperation());
     if (!entry)
       return;
     IRRewriter rewriter(&getContext());
+    entry.walk([&](scf::ForOp loop) { carryInPlace(loop, rewriter); });
     OneShotBufferizationOptions options;
     BufferizationState state;
     if (failed(eliminateEmptyTensors(rewriter, entry)) ||
