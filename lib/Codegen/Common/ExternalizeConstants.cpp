@@ -36,9 +36,13 @@ struct ExternalizeConstants
                    isa<DenseResourceElementsAttr>(op.getValue())))
         constants.push_back(op);
     });
-    for (arith::ConstantOp op : constants)
-      if (!replaceSplat(op))
+    for (arith::ConstantOp op : constants) {
+      // What was packed is left behind without a use.
+      if (op.use_empty())
+        op.erase();
+      else if (!replaceSplat(op))
         moveToWeights(op, EntryArguments(entry).weights());
+    }
     Builder builder(&getContext());
     getOperation()->setAttr(kWeightsAttr, builder.getArrayAttr(segments));
     getOperation()->setAttr(kWeightBytesAttr, builder.getI64IntegerAttr(size));

@@ -13,6 +13,7 @@
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -47,6 +48,7 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
     entry = getEntry(getOperation());
     if (!entry)
       return;
+    generalizeFills();
     SmallVector<linalg::GenericOp> generics;
     entry.walk([&](linalg::GenericOp op) {
       if (hasCleanInits(op))
@@ -69,6 +71,23 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
   }
 
 private:
+  /// A fill that is data, as round a padded tensor, is a pointwise op like others.
+  void generalizeFills() {
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::FillOp> fills;
+    entry.walk([&](linalg::FillOp fill) {
+      if (fill.hasPureTensorSemantics() &&
+          llvm::none_of(fill->getUsers(), [](Operation *user) {
+            return isa<linalg::LinalgOp>(user);
+          }))
+        fills.push_back(fill);
+    });
+    for (linalg::FillOp fill : fills) {
+      rewriter.setInsertionPoint(fill);
+      (void)linalg::generalizeNamedOp(rewriter, fill);
+    }
+  }
+
   /// Tensor semantics, and nothing is read from the outputs but the initial value
   /// of a reduction.
   static bool hasCleanInits(linalg::GenericOp op) {
