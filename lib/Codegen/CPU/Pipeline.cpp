@@ -31,6 +31,8 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   functions.addPass(createCSEPass());
   // 2. Caller-owned buffers, while sizes can still be read off tensor ops.
   manager.addPass(createDestinationStyleEntry());
+  manager.addPass(createCheckSizes());
+  manager.addPass(createCanonicalizerPass());
   // 3. Cut into kernels; what is left of the entry is views and launches.
   if (options.optLevel > 0) {
     PackOperandsOptions pack;

@@ -55,6 +55,19 @@ def FuseElementwise : Pass<"codegen-fuse-elementwise"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def CheckSizes : Pass<"codegen-check-sizes", "::mlir::ModuleOp"> {
+  let summary = "Check at run time that sizes which must be equal are equal";
+  let description = [{
+    A loop of a structured op is as long as every axis it indexes. Where two such
+    axes have different symbolic sizes a `cf.assert` compares them before the op:
+    inputs that contradict each other end the run with a reason, nothing is read
+    outside a tensor.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Outline fused regions of the entry as kernels";
   let description = [{
