@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -67,16 +68,34 @@ struct LaunchModel
   }
 };
 
+/// The value is `carried` after a chain of updates in place.
+bool isUpdateOf(Value value, Value carried) {
+  while (value != carried) {
+    auto result = dyn_cast<OpResult>(value);
+    if (!result)
+      return false;
+    Operation *op = result.getOwner();
+    if (auto structured = dyn_cast<DestinationStyleOpInterface>(op))
+      value = structured.getTiedOpOperand(result)->get();
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      value = loop.getInitArgs()[result.getResultNumber()];
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else
+      return false;
+  }
+  return true;
+}
+
 /// Bufferisation wants a loop to carry each tensor in one buffer. A tensor of
-/// constant shape may always be written over the last one; where it already is
-/// there the copy is one to itself and goes away.
+/// constant shape may always be written over the last one.
 void carryInPlace(scf::ForOp loop, IRRewriter &rewriter) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   rewriter.setInsertionPoint(yield);
   for (auto [operand, carried] :
        llvm::zip_equal(yield->getOpOperands(), loop.getRegionIterArgs())) {
     auto type = dyn_cast<RankedTensorType>(carried.getType());
-    if (!type || !type.hasStaticShape() || operand.get() == carried)
+    if (!type || !type.hasStaticShape() || isUpdateOf(operand.get(), carried))
       continue;
     operand.set(MaterializeInDestinationOp::create(rewriter, yield.getLoc(), type,
                                                    operand.get(), carried)
