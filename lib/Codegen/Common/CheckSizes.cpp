@@ -5,7 +5,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -48,22 +47,9 @@ private:
         return getSize(builder, loc, op.getTiedOpOperand(result)->get(), dim);
     if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
       return empty.getDynamicSize(dim);
-    if (auto toTensor = tensor.getDefiningOp<bufferization::ToTensorOp>())
-      if (Value size = getInputSize(toTensor.getBuffer(), dim))
-        return size;
+    if (Value size = getEntryDim(entry, tensor, dim))
+      return size;
     return builder.createOrFold<tensor::DimOp>(loc, tensor, dim);
-  }
-
-  Value getInputSize(Value buffer, int64_t dim) {
-    EntryArguments arguments(entry);
-    auto argument = dyn_cast<BlockArgument>(buffer);
-    if (!argument || arguments.getNumInputs() == 0)
-      return {};
-    unsigned first = arguments.input(0).getArgNumber();
-    unsigned number = argument.getArgNumber();
-    if (number < first || number >= first + arguments.getNumInputs())
-      return {};
-    return arguments.inputDim(number - first, dim);
   }
 
   void check(linalg::GenericOp op) {

@@ -44,21 +44,24 @@ static BlockArgument getEntryArgument(Value value) {
   }
 }
 
-void resolveEntryDims(func::FuncOp entry) {
+Value getEntryDim(func::FuncOp entry, Value value, int64_t dim) {
   EntryArguments arguments(entry);
+  BlockArgument argument = getEntryArgument(value);
+  if (arguments.getNumInputs() == 0 || !argument ||
+      argument.getOwner() != &entry.getBody().front())
+    return {};
+  unsigned first = arguments.input(0).getArgNumber();
+  unsigned number = argument.getArgNumber();
+  if (number < first || number >= first + arguments.getNumInputs())
+    return {};
+  return arguments.inputDim(number - first, dim);
+}
+
+void resolveEntryDims(func::FuncOp entry) {
   auto resolve = [&](Operation *op, Value source, std::optional<int64_t> dim) {
-    BlockArgument argument = getEntryArgument(source);
-    if (!dim || !argument || argument.getOwner() != &entry.getBody().front())
-      return;
-    unsigned first = arguments.input(0).getArgNumber();
-    unsigned number = argument.getArgNumber();
-    if (number < first || number >= first + arguments.getNumInputs())
-      return;
-    if (Value size = arguments.inputDim(number - first, *dim))
+    if (Value size = dim ? getEntryDim(entry, source, *dim) : Value())
       op->getResult(0).replaceAllUsesWith(size);
   };
-  if (arguments.getNumInputs() == 0)
-    return;
   entry.walk([&](Operation *op) {
     if (auto dim = dyn_cast<tensor::DimOp>(op))
       resolve(op, dim.getSource(), dim.getConstantIndex());
