@@ -1,9 +1,12 @@
-/*===- Training.h - binary interface of a compiled training module -*- C -*-===//
+/*===- Training.h - binary interface of a compiled training module -*- C
+-*-===//
 //
 // A training module is a few programs, each an OnnxAotModule, that share the
 // model's state: parameters, gradients, optimizer slots. The state is the
 // caller's memory; every program says which of its inputs and outputs is which
-// piece of it. Exported as `<prefix>_training`. C99 and C++17.
+// piece of it. An output that is a piece of state is written to the very memory
+// that the input of the same piece is read from: it is updated in place.
+// Exported as `<prefix>_training`. C99 and C++17.
 //
 //===----------------------------------------------------------------------===*/
 #ifndef ONNX_AOT_ABI_TRAINING_H
@@ -68,7 +71,8 @@ typedef struct OnnxAotProgram {
 typedef enum OnnxAotParameterKind {
   ONNX_AOT_PARAMETER_TRAINABLE = 0, /**< has a gradient and optimizer slots */
   ONNX_AOT_PARAMETER_FROZEN = 1,    /**< read only */
-  ONNX_AOT_PARAMETER_STATE = 2      /**< written by the training program: running statistics */
+  ONNX_AOT_PARAMETER_STATE =
+      2 /**< written by the training program: running statistics */
 } OnnxAotParameterKind;
 
 /** One tensor of the model's state. */
@@ -77,7 +81,7 @@ typedef struct OnnxAotParameterInfo {
   int32_t type;     /**< OnnxAotType */
   int32_t rank;
   const int64_t *dims;
-  int32_t kind; /**< OnnxAotParameterKind */
+  int32_t kind;  /**< OnnxAotParameterKind */
   int32_t group; /**< parameter group of the optimizer; -1 if not trainable */
 } OnnxAotParameterInfo;
 
@@ -100,12 +104,17 @@ typedef struct OnnxAotTraining {
   int32_t num_inputs;
   int32_t num_targets; /**< how many of them, the last ones, are targets */
   const char *const *inputs;
-  OnnxAotProgram train;     /**< forward, loss, backward; gradients accumulated */
-  OnnxAotProgram eval;      /**< forward and loss as in inference */
+  OnnxAotProgram train; /**< forward, loss, backward; gradients accumulated */
+  OnnxAotProgram eval;  /**< forward and loss as in inference */
   OnnxAotProgram optimizer; /**< clipping and update */
   /** Forward, backward and update in one, without gradient buffers; null where
    *  clipping by norm or accumulation needs the whole gradient. */
   OnnxAotProgram fused;
+  /** The ONNX file that was compiled, where the data of initializers that are
+   *  parameters may be left out: what an export fills in. Null: not kept, then
+   *  the exporting caller gives the file. */
+  const void *model;
+  uint64_t model_bytes;
 } OnnxAotTraining;
 
 #ifdef __cplusplus
