@@ -23,6 +23,18 @@ std::optional<OnnxAotType> onnx_aot::getAbiType(Type type) {
     return ONNX_AOT_FLOAT16;
   if (type.isBF16())
     return ONNX_AOT_BFLOAT16;
+  if (isa<Float8E4M3FNType>(type))
+    return ONNX_AOT_FLOAT8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(type))
+    return ONNX_AOT_FLOAT8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(type))
+    return ONNX_AOT_FLOAT8E5M2;
+  if (isa<Float8E5M2FNUZType>(type))
+    return ONNX_AOT_FLOAT8E5M2FNUZ;
+  if (isa<Float4E2M1FNType>(type))
+    return ONNX_AOT_FLOAT4E2M1;
+  if (isa<Float8E8M0FNUType>(type))
+    return ONNX_AOT_FLOAT8E8M0;
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;
@@ -30,6 +42,10 @@ std::optional<OnnxAotType> onnx_aot::getAbiType(Type type) {
   switch (integer.getWidth()) {
   case 1:
     return ONNX_AOT_BOOL;
+  case 2:
+    return isUnsigned ? ONNX_AOT_UINT2 : ONNX_AOT_INT2;
+  case 4:
+    return isUnsigned ? ONNX_AOT_UINT4 : ONNX_AOT_INT4;
   case 8:
     return isUnsigned ? ONNX_AOT_UINT8 : ONNX_AOT_INT8;
   case 16:
@@ -50,8 +66,18 @@ static constexpr std::pair<llvm::StringLiteral, unsigned> types[] = {
     {"string", 0},    {"bool", 1},    {"float16", 2},   {"float64", 8},
     {"uint32", 4},    {"uint64", 8},  {"complex64", 8}, {"complex128", 16},
     {"bfloat16", 2},
+    {"float8e4m3fn", 1},
+    {"float8e4m3fnuz", 1},
+    {"float8e5m2", 1},
+    {"float8e5m2fnuz", 1},
+    {"uint4", 1},
+    {"int4", 1},
+    {"float4e2m1", 1},
+    {"float8e8m0", 1},
+    {"uint2", 1},
+    {"int2", 1},
 };
-static_assert(std::size(types) == ONNX_AOT_BFLOAT16 + 1);
+static_assert(std::size(types) == ONNX_AOT_INT2 + 1);
 
 StringRef onnx_aot::getTypeName(OnnxAotType type) { return types[type].first; }
 

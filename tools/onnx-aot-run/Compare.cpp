@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace onnx_aot::run {
 
@@ -32,6 +33,70 @@ double bfloatToDouble(uint16_t bits) {
   return load<float>(&wide, 0);
 }
 
+/// What is known of the element types that take part of a byte, or all of it
+/// for a float.
+struct NarrowFormat {
+  int width;
+  int mantissa; ///< bits of a float's mantissa; -1 for an integer
+  int bias;
+  bool isSigned;
+  /// How a float's special values are coded.
+  enum { None, Ieee, AllOnes, MinusZero } special;
+};
+
+std::optional<NarrowFormat> narrowFormat(int32_t type) {
+  switch (type) {
+  case ONNX_AOT_FLOAT8E4M3FN:
+    return NarrowFormat{8, 3, 7, true, NarrowFormat::AllOnes};
+  case ONNX_AOT_FLOAT8E4M3FNUZ:
+    return NarrowFormat{8, 3, 8, true, NarrowFormat::MinusZero};
+  case ONNX_AOT_FLOAT8E5M2:
+    return NarrowFormat{8, 2, 15, true, NarrowFormat::Ieee};
+  case ONNX_AOT_FLOAT8E5M2FNUZ:
+    return NarrowFormat{8, 2, 16, true, NarrowFormat::MinusZero};
+  case ONNX_AOT_FLOAT8E8M0:
+    return NarrowFormat{8, 0, 127, false, NarrowFormat::AllOnes};
+  case ONNX_AOT_FLOAT4E2M1:
+    return NarrowFormat{4, 1, 1, true, NarrowFormat::None};
+  case ONNX_AOT_UINT4:
+  case ONNX_AOT_INT4:
+    return NarrowFormat{4, -1, 0, type == ONNX_AOT_INT4, NarrowFormat::None};
+  case ONNX_AOT_UINT2:
+  case ONNX_AOT_INT2:
+    return NarrowFormat{2, -1, 0, type == ONNX_AOT_INT2, NarrowFormat::None};
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The value of a code, of which only the low bits count.
+double narrowToDouble(const NarrowFormat &format, unsigned code) {
+  code &= (1u << format.width) - 1;
+  unsigned sign = format.isSigned ? 1u << (format.width - 1) : 0;
+  if (format.mantissa < 0)
+    return static_cast<int>(code) - (code & sign ? 1 << format.width : 0);
+  unsigned magnitude = code & ~sign;
+  // Every bit that is not the sign, set: NaN, or with IEEE one of several.
+  unsigned all = (1u << (format.width - (format.isSigned ? 1 : 0))) - 1;
+  int exponent = magnitude >> format.mantissa;
+  int fraction = magnitude & ((1 << format.mantissa) - 1);
+  if (format.special == NarrowFormat::AllOnes && magnitude == all)
+    return NAN;
+  if (format.special == NarrowFormat::MinusZero && code == sign)
+    return NAN;
+  if (format.special == NarrowFormat::Ieee && exponent == 0x1f) {
+    double value = fraction ? NAN : INFINITY;
+    return code & sign ? -value : value;
+  }
+  // A format without a sign has no zero and no subnormal numbers either.
+  bool isNormal = exponent || !format.isSigned;
+  double value = isNormal
+                     ? std::ldexp(fraction + (1 << format.mantissa),
+                                  exponent - format.bias - format.mantissa)
+                     : std::ldexp(fraction, 1 - format.bias - format.mantissa);
+  return code & sign ? -value : value;
+}
+
 /// The position of a number among all representable ones, from its bits: the
 /// negative ones run backwards, both zeros are one.
 template <typename Unsigned>
@@ -54,7 +119,21 @@ uint64_t integerUlp(const void *a, const void *b, int64_t index) {
   return x > y ? uint64_t(x) - uint64_t(y) : uint64_t(y) - uint64_t(x);
 }
 
+uint64_t narrowUlp(const NarrowFormat &format, const void *a, const void *b,
+                   int64_t index) {
+  auto rank = [&](const void *data) {
+    int code = load<uint8_t>(data, index) & ((1 << format.width) - 1);
+    if (format.mantissa < 0)
+      return static_cast<int>(narrowToDouble(format, code));
+    int sign = format.isSigned ? 1 << (format.width - 1) : 0;
+    return code & sign ? -(code & ~sign) : code;
+  };
+  return std::abs(rank(a) - rank(b));
+}
+
 uint64_t ulpApart(int32_t type, const void *a, const void *b, int64_t index) {
+  if (std::optional<NarrowFormat> format = narrowFormat(type))
+    return narrowUlp(*format, a, b, index);
   switch (type) {
   case ONNX_AOT_FLOAT32:
   case ONNX_AOT_COMPLEX64:
@@ -89,6 +168,8 @@ bool isComplex(int32_t type) {
 }
 
 bool isInteger(int32_t type) {
+  if (std::optional<NarrowFormat> format = narrowFormat(type))
+    return format->mantissa < 0;
   switch (type) {
   case ONNX_AOT_FLOAT16:
   case ONNX_AOT_BFLOAT16:
@@ -141,7 +222,11 @@ void add(Difference &difference, const Tolerance &tolerance, int32_t type,
 
 } // namespace
 
+bool isNarrow(int32_t type) { return narrowFormat(type).has_value(); }
+
 double elementAsDouble(int32_t type, const void *data, int64_t index) {
+  if (std::optional<NarrowFormat> format = narrowFormat(type))
+    return narrowToDouble(*format, load<uint8_t>(data, index));
   switch (type) {
   case ONNX_AOT_FLOAT32:
   case ONNX_AOT_COMPLEX64:
@@ -177,7 +262,8 @@ Difference compare(const OnnxAotTensor &found, const Tensor &expected,
   Difference difference;
   int32_t type = found.type;
   bool standIn =
-      type == ONNX_AOT_BFLOAT16 && expected.type() == ONNX_AOT_UINT16;
+      (type == ONNX_AOT_BFLOAT16 && expected.type() == ONNX_AOT_UINT16) ||
+      (isNarrow(type) && expected.type() == ONNX_AOT_UINT8);
   if (expected.type() != type && !standIn) {
     difference.mismatch = std::string("type is ") + onnxAotTypeName(type) +
                           ", expected " + onnxAotTypeName(expected.type());

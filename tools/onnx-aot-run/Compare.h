@@ -30,8 +30,11 @@ struct Difference {
   bool ok() const { return mismatch.empty() && outside == 0; }
 };
 
+/// Whether elements of this type are codes of at most a byte that numpy lacks.
+bool isNarrow(int32_t type);
+
 /// Compares; types and shapes must be the same (bfloat16 may be expected as
-/// uint16, numpy's stand-in).
+/// uint16, numpy's stand-in, and codes of at most a byte as uint8).
 Difference compare(const OnnxAotTensor &found, const Tensor &expected,
                    const Tolerance &tolerance);
 

@@ -1,6 +1,7 @@
 //===- Inputs.cpp - the inputs of a run -----------------------------------===//
 #include "Inputs.h"
 
+#include "Compare.h"
 #include "Npz.h"
 
 #include <cmath>
@@ -243,10 +244,12 @@ Expected<std::vector<Tensor>> gatherInputs(const Module &module,
     const OnnxAotValueInfo &info = module->inputs[i];
     if (auto found = arrays.find(info.name); found != arrays.end()) {
       inputs.push_back(std::move(found->second));
-      // numpy's stand-in for bfloat16.
-      if (info.type == ONNX_AOT_BFLOAT16 &&
-          inputs.back().type() == ONNX_AOT_UINT16) {
-        auto same = Tensor::copyOf(ONNX_AOT_BFLOAT16, inputs.back().dims(),
+      // numpy's stand-ins.
+      auto wanted = static_cast<OnnxAotType>(info.type);
+      if ((wanted == ONNX_AOT_BFLOAT16 &&
+           inputs.back().type() == ONNX_AOT_UINT16) ||
+          (isNarrow(wanted) && inputs.back().type() == ONNX_AOT_UINT8)) {
+        auto same = Tensor::copyOf(wanted, inputs.back().dims(),
                                    inputs.back().data(), inputs.back().bytes());
         if (!same)
           return same.status();

@@ -144,7 +144,7 @@ constexpr struct {
     {"u1", ONNX_AOT_UINT8},     {"u2", ONNX_AOT_UINT16},
     {"u4", ONNX_AOT_UINT32},    {"u8", ONNX_AOT_UINT64},
     {"c8", ONNX_AOT_COMPLEX64}, {"c16", ONNX_AOT_COMPLEX128},
-    {"V2", ONNX_AOT_BFLOAT16},
+    {"V2", ONNX_AOT_BFLOAT16},  {"V1", ONNX_AOT_UINT8},
 };
 
 std::optional<ElementType> elementType(const std::string &descr) {
@@ -292,9 +292,10 @@ Expected<Tensor> readNpyFile(const std::string &path) {
 std::string npyHeader(const OnnxAotTensor &tensor) {
   int32_t type =
       tensor.type == ONNX_AOT_BFLOAT16 ? ONNX_AOT_UINT16 : tensor.type;
-  std::string descr;
+  // Codes that numpy has no type for, a byte each.
+  std::string descr = "|V1";
   for (const auto &entry : typeCodes)
-    if (entry.type == type)
+    if (entry.type == type && entry.code[0] != 'V')
       descr =
           (onnxAotTypeBytes(type) == 1 ? "|" : "<") + std::string(entry.code);
   std::string text =

@@ -14,7 +14,9 @@ namespace {
 constexpr char notes[] = R"(
 Arrays are numpy's: .npy, and .npz whose keys are the model's input and output
 names. bfloat16, which numpy lacks, is read from uint16 or raw two-byte (V2)
-arrays and written as uint16. --inputs and --expect ignore other keys, so one
+arrays and written as uint16; floats of 8 and 4 bits and integers of 4 and 2
+bits, a byte for each element, are read from uint8 or V1 arrays and written as
+V1. --inputs and --expect ignore other keys, so one
 file may hold both.
 
 Random inputs are reproducible for a seed: floats uniform in [-1, 1), integers

@@ -25,7 +25,9 @@ __attribute__((format(printf, 1, 2))) std::string format(const char *pattern,
 
 bool isFloat(int32_t type) {
   return type == ONNX_AOT_FLOAT16 || type == ONNX_AOT_BFLOAT16 ||
-         type == ONNX_AOT_FLOAT32 || type == ONNX_AOT_FLOAT64;
+         type == ONNX_AOT_FLOAT32 || type == ONNX_AOT_FLOAT64 ||
+         (type >= ONNX_AOT_FLOAT8E4M3FN && type <= ONNX_AOT_FLOAT8E5M2FNUZ) ||
+         type == ONNX_AOT_FLOAT4E2M1 || type == ONNX_AOT_FLOAT8E8M0;
 }
 
 std::string elementText(const OnnxAotTensor &tensor, int64_t index) {

@@ -119,6 +119,46 @@ TEST(Compare, WantsTypeAndShapeExactly) {
   EXPECT_FALSE(compare(half->view(), *word, {}).ok());
 }
 
+TEST(Compare, ReadsNarrowCodes) {
+  struct {
+    int32_t type;
+    uint8_t code;
+    double value;
+  } cases[] = {{ONNX_AOT_FLOAT8E4M3FN, 0x38, 1},
+               {ONNX_AOT_FLOAT8E4M3FN, 0xb8, -1},
+               {ONNX_AOT_FLOAT8E4M3FN, 0x7e, 448},
+               {ONNX_AOT_FLOAT8E4M3FN, 1, 0x1p-9},
+               {ONNX_AOT_FLOAT8E4M3FN, 0x7f, NAN},
+               {ONNX_AOT_FLOAT8E4M3FNUZ, 0x40, 1},
+               {ONNX_AOT_FLOAT8E4M3FNUZ, 0x7f, 240},
+               {ONNX_AOT_FLOAT8E4M3FNUZ, 0x80, NAN},
+               {ONNX_AOT_FLOAT8E5M2, 0x3c, 1},
+               {ONNX_AOT_FLOAT8E5M2, 0x7b, 57344},
+               {ONNX_AOT_FLOAT8E5M2, 0xfc, -INFINITY},
+               {ONNX_AOT_FLOAT8E5M2, 0x7d, NAN},
+               {ONNX_AOT_FLOAT8E5M2FNUZ, 0x40, 1},
+               {ONNX_AOT_FLOAT8E5M2FNUZ, 0x80, NAN},
+               {ONNX_AOT_FLOAT8E8M0, 0x7f, 1},
+               {ONNX_AOT_FLOAT8E8M0, 0, 0x1p-127},
+               {ONNX_AOT_FLOAT8E8M0, 0xff, NAN},
+               {ONNX_AOT_FLOAT4E2M1, 0x7, 6},
+               {ONNX_AOT_FLOAT4E2M1, 0x1, 0.5},
+               {ONNX_AOT_FLOAT4E2M1, 0xfa, -1},
+               {ONNX_AOT_INT4, 0x8, -8},
+               {ONNX_AOT_INT4, 0xf7, 7},
+               {ONNX_AOT_UINT4, 0xff, 15},
+               {ONNX_AOT_INT2, 0x2, -2},
+               {ONNX_AOT_UINT2, 0xf3, 3}};
+  for (auto &c : cases) {
+    double value = elementAsDouble(c.type, &c.code, 0);
+    EXPECT_TRUE(value == c.value || (std::isnan(value) && std::isnan(c.value)))
+        << onnxAotTypeName(c.type) << " " << int(c.code) << ": " << value;
+  }
+  EXPECT_EQ(compared<uint8_t>(ONNX_AOT_INT4, {0xf}, {0x1}).maxUlp, 2u);
+  EXPECT_EQ(compared<uint8_t>(ONNX_AOT_FLOAT8E5M2, {0x81}, {1}).maxUlp, 2u);
+  EXPECT_EQ(compared<uint8_t>(ONNX_AOT_UINT4, {0xf1}, {0x1}).maxUlp, 0u);
+}
+
 TEST(Compare, ReadsHalfFloats) {
   uint16_t bits[] = {0x3c00, 0xc000, 0x0001, 0x7bff, 0x0400, 0x8000};
   double values[] = {1, -2, 0x1p-24, 65504, 0x1p-14, 0};

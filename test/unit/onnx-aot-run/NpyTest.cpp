@@ -58,7 +58,7 @@ TEST(Npy, ReadsEveryType) {
                {"|u1", ONNX_AOT_UINT8},     {"<u2", ONNX_AOT_UINT16},
                {"<u4", ONNX_AOT_UINT32},    {"<u8", ONNX_AOT_UINT64},
                {"<c8", ONNX_AOT_COMPLEX64}, {"<c16", ONNX_AOT_COMPLEX128},
-               {"|V2", ONNX_AOT_BFLOAT16}};
+               {"|V2", ONNX_AOT_BFLOAT16},  {"|V1", ONNX_AOT_UINT8}};
   for (auto &c : cases) {
     std::string elements(3 * onnxAotTypeBytes(c.type), 'x');
     Expected<Tensor> tensor = parse(file(described(c.descr, "(3,)"), elements));

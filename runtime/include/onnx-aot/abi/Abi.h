@@ -26,7 +26,9 @@ extern "C" {
 /** Highest rank of a tensor at the module's border. */
 #define ONNX_AOT_MAX_RANK 16
 
-/** Element types; the values are those of ONNX's TensorProto.DataType. */
+/** Element types; the values are those of ONNX's TensorProto.DataType. The 8-bit
+ *  floats and what is smaller take a byte for each element, never two share one:
+ *  in its low bits lies the element's code, the bits above mean nothing. */
 typedef enum OnnxAotType {
   ONNX_AOT_FLOAT32 = 1,
   ONNX_AOT_UINT8 = 2,
@@ -43,7 +45,17 @@ typedef enum OnnxAotType {
   ONNX_AOT_UINT64 = 13,
   ONNX_AOT_COMPLEX64 = 14,
   ONNX_AOT_COMPLEX128 = 15,
-  ONNX_AOT_BFLOAT16 = 16
+  ONNX_AOT_BFLOAT16 = 16,
+  ONNX_AOT_FLOAT8E4M3FN = 17,
+  ONNX_AOT_FLOAT8E4M3FNUZ = 18,
+  ONNX_AOT_FLOAT8E5M2 = 19,
+  ONNX_AOT_FLOAT8E5M2FNUZ = 20,
+  ONNX_AOT_UINT4 = 21,
+  ONNX_AOT_INT4 = 22,
+  ONNX_AOT_FLOAT4E2M1 = 23,
+  ONNX_AOT_FLOAT8E8M0 = 24,
+  ONNX_AOT_UINT2 = 25,
+  ONNX_AOT_INT2 = 26
 } OnnxAotType;
 
 /** A graph input or output as the model declares it.
