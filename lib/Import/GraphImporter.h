@@ -85,6 +85,10 @@ private:
   /// Reports what else is wrong within a refused node's graphs.
   void checkRegions(const NodeSite &site);
 
+  // Functions/Functions.cpp: an operator of another domain that is written as a
+  // function of standard ones; tells whether it is.
+  bool importOperatorFunction(const NodeSite &site);
+
   // FunctionInliner.cpp: both tell whether there is such a function.
   bool importLocalFunction(const NodeSite &site);
   bool importSchemaFunction(const NodeSite &site);

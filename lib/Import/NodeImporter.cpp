@@ -157,7 +157,7 @@ void GraphImporter::importOp(const NodeSite &site) {
       return;
     }
   }
-  if (importSchemaFunction(site))
+  if (importOperatorFunction(site) || importSchemaFunction(site))
     return;
   (void)refuse(site, "this operator is not supported: there is neither an op for "
                      "it nor a function that defines it");

@@ -237,8 +237,12 @@ struct LowerSplit : OnnxLowering<onnx::SplitOp> {
     for (auto [part, result] : llvm::zip_equal(parts, op.getResults())) {
       sizes[axis] = getAsOpFoldResult(part);
       offsets[axis] = getAsOpFoldResult(offset);
-      Value slice = tensor::ExtractSliceOp::create(rewriter, loc, input, offsets,
-                                                   sizes, strides);
+      // A slice may not begin at the end, not even an empty one.
+      Value slice = isConstantIntValue(sizes[axis], 0)
+                        ? createEmpty(rewriter, loc, sizes, type.getElementType())
+                        : tensor::ExtractSliceOp::create(rewriter, loc, input, offsets,
+                                                         sizes, strides)
+                              .getResult();
       results.push_back(createCast(rewriter, loc, slice,
                                    convertOnnxType(result.getType())));
       offset = b.add(offset, part);

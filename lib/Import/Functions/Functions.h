@@ -1,0 +1,137 @@
+//===- Functions.h - operators of other domains as functions ----*- C++ -*-===//
+//
+// What exporters and quantizers add to the standard operators (com.microsoft,
+// and names that onnxruntime puts in the standard domain) has no op in the
+// dialect: each is written as the body of a function of standard operators, for
+// the types and attributes of one node, and inlined like a model's own
+// functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_LIB_IMPORT_FUNCTIONS_FUNCTIONS_H
+#define ONNX_AOT_LIB_IMPORT_FUNCTIONS_FUNCTIONS_H
+
+#include "../GraphImporter.h"
+
+namespace onnx_aot::importer {
+
+/// One attribute of a node of the body.
+struct NodeAttribute {
+  NodeAttribute(llvm::StringRef name, int64_t value);
+  NodeAttribute(llvm::StringRef name, int value)
+      : NodeAttribute(name, static_cast<int64_t>(value)) {}
+  NodeAttribute(llvm::StringRef name, float value);
+  NodeAttribute(llvm::StringRef name, llvm::StringRef value);
+  NodeAttribute(llvm::StringRef name, const char *value)
+      : NodeAttribute(name, llvm::StringRef(value)) {}
+  NodeAttribute(llvm::StringRef name, llvm::ArrayRef<int64_t> values);
+  /// An attribute of the node itself under another name.
+  NodeAttribute(llvm::StringRef name, const ::onnx::AttributeProto &other);
+  ::onnx::AttributeProto proto;
+};
+
+/// The name of a value of the body; empty for an input that is left out.
+using Name = std::string;
+
+/// Writes the body of one node.
+class FunctionWriter {
+public:
+  using Refuse = llvm::function_ref<mlir::LogicalResult(const llvm::Twine &)>;
+  FunctionWriter(const NodeSite &site, llvm::ArrayRef<Binding> inputs,
+                 Refuse refuse, ::onnx::FunctionProto &function);
+
+  mlir::LogicalResult refuse(const llvm::Twine &reason) {
+    return refuseNode(reason);
+  }
+
+  //===--- The node -------------------------------------------------------===//
+
+  unsigned getNumInputs() const { return inputs.size(); }
+  bool has(unsigned index) const;
+  Name input(unsigned index) const;
+  /// Null where the input is left out.
+  mlir::Value getValue(unsigned index) const;
+  /// Element type and rank of an input that is there; -1 where unknown.
+  mlir::Type getElementType(unsigned index) const;
+  int64_t getRank(unsigned index) const;
+  /// A dimension of an input where rank and size are known, else -1.
+  int64_t getSize(unsigned index, int64_t dim) const;
+  bool wants(unsigned output) const;
+
+  const ::onnx::AttributeProto *find(llvm::StringRef name) const;
+  int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
+  float getFloat(llvm::StringRef name, float otherwise) const;
+  std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
+  llvm::SmallVector<int64_t> getInts(llvm::StringRef name) const;
+  /// The node's attributes of these names, as far as it has them.
+  std::vector<NodeAttribute> pick(llvm::ArrayRef<llvm::StringRef> names) const;
+
+  //===--- The body -------------------------------------------------------===//
+
+  Name add(llvm::StringRef op, const std::vector<Name> &inputs,
+           const std::vector<NodeAttribute> &attributes = {});
+  llvm::SmallVector<Name>
+  addMany(llvm::StringRef op, const std::vector<Name> &inputs,
+          unsigned numOutputs,
+          const std::vector<NodeAttribute> &attributes = {});
+  /// 1-D and rank-0 constants of int64.
+  Name integers(llvm::ArrayRef<int64_t> values);
+  Name integer(int64_t value);
+  /// A rank-0 constant of an element type.
+  Name number(double value, mlir::Type type);
+  Name convert(const Name &value, mlir::Type type);
+  Name reshape(const Name &value, llvm::ArrayRef<int64_t> shape);
+  Name transpose(const Name &value, llvm::ArrayRef<int64_t> permutation);
+  /// value[..., first:last, ...] along one axis.
+  Name slice(const Name &value, int64_t axis, int64_t first, int64_t last);
+  /// The sizes of some axes as a 1-D tensor.
+  Name sizes(const Name &value, int64_t first, int64_t last);
+  /// Parts of these sizes along an axis.
+  llvm::SmallVector<Name> split(const Name &value, int64_t axis,
+                                llvm::ArrayRef<int64_t> sizes);
+  /// a, or a + b where b is not left out.
+  Name plus(const Name &a, const Name &b);
+  /// Element type as ONNX numbers them.
+  int64_t getDataType(mlir::Type type) const;
+
+  void result(unsigned output, const Name &value);
+  /// Declares the outputs. Fails where one is wanted but not made.
+  mlir::LogicalResult finish();
+
+private:
+  const NodeSite &site;
+  llvm::ArrayRef<Binding> inputs;
+  Refuse refuseNode;
+  ::onnx::FunctionProto &function;
+  llvm::SmallVector<Name> results;
+  unsigned numValues = 0;
+};
+
+/// How to write one operator.
+struct OperatorFunction {
+  llvm::StringLiteral domain, op;
+  /// Inputs that must be there from the first one on, and how many there may
+  /// be.
+  unsigned minInputs, maxInputs;
+  mlir::LogicalResult (*write)(FunctionWriter &);
+  /// Attributes that the operator has; others are refused.
+  std::vector<llvm::StringLiteral> attributes;
+};
+
+using OperatorFunctions = std::vector<OperatorFunction>;
+
+/// Null for an operator that is not written here.
+const OperatorFunction *getOperatorFunction(llvm::StringRef domain,
+                                            llvm::StringRef op);
+
+/// The operators of one category each.
+void addElementwiseFunctions(OperatorFunctions &list);
+void addMatMulFunctions(OperatorFunctions &list);
+void addNormalizationFunctions(OperatorFunctions &list);
+void addAttentionFunctions(OperatorFunctions &list);
+void addQuantizationFunctions(OperatorFunctions &list);
+void addShapeFunctions(OperatorFunctions &list);
+
+} // namespace onnx_aot::importer
+
+#endif // ONNX_AOT_LIB_IMPORT_FUNCTIONS_FUNCTIONS_H
