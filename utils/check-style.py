@@ -64,7 +64,7 @@ UNTESTED = {"ApproximateMath", "EmitKernels", "LowerCopies", "ExternalizeConstan
             "BufferizeEntry", "PlanBuffers", "AbiWrappers", "ParallelLaunch", "LowerChecks"}
 
 # The flag of a pass begins with its room's word.
-PREFIXES = {"Transforms": ("onnx-",), "Autodiff": ("train-",), "Optimizer": ("train-",), "Conversion": ("",),
+PREFIXES = {"Transforms": ("onnx-",), "Autodiff": ("onnx-",), "Optimizer": ("train-",), "Conversion": ("",),
             "Codegen": ("", "codegen-", "cpu-", "gpu-"), "Emit": ("emit-",)}
 
 

@@ -1,6 +1,7 @@
 //===- InitAll.cpp - register everything ------------------------------------===//
 
 #include "onnx-aot/InitAll.h"
+#include "onnx-aot/Autodiff/Passes.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Pipeline.h"
@@ -8,6 +9,7 @@
 #include "onnx-aot/Codegen/Common/RegisterInterfaces.h"
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Dialect/Train/IR/Train.h"
 #include "onnx-aot/Transforms/Passes.h"
 #include "onnx-aot/Transforms/Pipeline.h"
 
@@ -18,7 +20,9 @@
 void onnx_aot::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<onnx::OnnxDialect, kernel::KernelDialect>();
+  registry.insert<onnx::OnnxDialect, kernel::KernelDialect,
+                  train::TrainDialect>();
+  registerGradientRules(registry);
   registerCodegenInterfaces(registry);
 }
 
@@ -26,6 +30,7 @@ void onnx_aot::registerAllPasses() {
   mlir::registerAllPasses();
   registerTransformsPasses();
   registerTransformsPipelines();
+  registerAutodiffPasses();
   registerConversionPasses();
   registerCodegenCommonPasses();
   registerCodegenCPUPasses();

@@ -1,9 +1,11 @@
-//===- OnnxToLinalg.cpp - the conversion pass -------------------------------===//
+//===- OnnxToLinalg.cpp - the conversion pass
+//-------------------------------===//
 
 #include "EntryInterface.h"
 #include "LoweringBase.h"
 
 #include "onnx-aot/Conversion/Passes.h"
+#include "onnx-aot/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -47,7 +49,8 @@ LogicalResult checkHasLowering(ModuleOp module, RewritePatternSet &patterns) {
       roots.insert(*root);
   bool bad = false;
   module.walk([&](Operation *op) {
-    if (!isa_and_nonnull<onnx::OnnxDialect>(op->getDialect()) ||
+    if (!isa_and_nonnull<onnx::OnnxDialect, train::TrainDialect>(
+            op->getDialect()) ||
         roots.contains(op->getName()))
       return;
     op->emitOpError("is not supported by code generation");
@@ -63,7 +66,8 @@ struct ConvertOnnxToLinalg
     if (failed(describeEntry(getOperation())))
       return signalPassFailure();
     TypeConverter typeConverter;
-    typeConverter.addConversion([](Type type) { return convertOnnxType(type); });
+    typeConverter.addConversion(
+        [](Type type) { return convertOnnxType(type); });
 
     LoweringContext lowering;
     lowering.typeConverter = &typeConverter;
@@ -78,7 +82,7 @@ struct ConvertOnnxToLinalg
     populateReturnOpTypeConversionPattern(patterns, typeConverter);
 
     ConversionTarget target(*context);
-    target.addIllegalDialect<onnx::OnnxDialect>();
+    target.addIllegalDialect<onnx::OnnxDialect, train::TrainDialect>();
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
                            math::MathDialect, scf::SCFDialect,
                            tensor::TensorDialect, affine::AffineDialect>();

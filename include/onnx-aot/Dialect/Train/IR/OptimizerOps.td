@@ -1,0 +1,3 @@
+//===- OptimizerOps.td - ops of optimizer steps ------------*- tablegen -*-===//
+
+include "onnx-aot/Dialect/Train/IR/TrainBase.td"
