@@ -48,12 +48,17 @@ public:
         dims.push_back(i64(dim));
       elements.push_back(
           llvm::ConstantStruct::getAnon({string(info.name), i32(info.type),
-                                         i32(info.dims.size()), array(dims)}));
+                                         i32(info.dims.size()), array(dims),
+                                         i32(getFlags(info)), i32(0)}));
     }
     return array(elements);
   }
 
 private:
+  static int32_t getFlags(const ValueInfo &info) {
+    return info.isUpdated ? ONNX_AOT_VALUE_IN_OUT : 0;
+  }
+
   Constant *privateConstant(Constant *value) {
     auto *global = new llvm::GlobalVariable(
         module, value->getType(), /*isConstant=*/true,

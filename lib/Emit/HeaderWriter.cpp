@@ -95,6 +95,8 @@ static void writeValues(MacroWriter &macros, StringRef kind,
       dims += (dims.empty() ? "" : ", ") + std::to_string(dim);
     if (!dims.empty())
       macros.define(name + "DIMS", "{" + dims + "}");
+    if (value.isUpdated)
+      macros.define(name + "FLAGS", "ONNX_AOT_VALUE_IN_OUT");
     if (std::optional<uint64_t> bytes = getBytes(value))
       macros.define(name + "BYTES", "UINT64_C(" + llvm::Twine(*bytes) + ")");
   }

@@ -219,9 +219,16 @@ Status checkOverlap(const OnnxAotModule &module, std::vector<MemoryUse> &uses) {
       uses.begin(), uses.end(),
       [](const MemoryUse &a, const MemoryUse &b) { return a.begin < b.begin; });
   auto name = [&](const MemoryUse &use) {
-    return use.kind == MemoryUse::Input    ? inputName(module, use.index)
-           : use.kind == MemoryUse::Output ? outputName(module, use.index)
-                                           : std::string("the arena");
+    switch (use.kind) {
+    case MemoryUse::Input:
+    case MemoryUse::InOut:
+      return inputName(module, use.index);
+    case MemoryUse::Output:
+      return outputName(module, use.index);
+    case MemoryUse::Arena:
+      break;
+    }
+    return std::string("the arena");
   };
   // Of the uses so far, the one that reaches farthest; of those that are
   // written, too: inputs may overlap inputs.

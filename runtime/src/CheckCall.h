@@ -38,7 +38,7 @@ std::optional<uint64_t> plannedBytes(const OnnxAotValueInfo &info,
 
 /// A piece of memory of a run, for `checkOverlap`.
 struct MemoryUse {
-  enum Kind { Input, Output, Arena };
+  enum Kind { Input, InOut, Output, Arena };
   uintptr_t begin, end;
   Kind kind;
   int32_t index;

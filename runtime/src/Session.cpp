@@ -112,7 +112,9 @@ Status SessionState::placeOutputs(const OnnxAotModule &module,
   for (int32_t i = 0; i < module.num_inputs; ++i) {
     auto begin = reinterpret_cast<uintptr_t>(inputs[i].data);
     uintptr_t bytes = *plannedBytes(module.inputs[i], inputs[i].dims);
-    uses.push_back({begin, begin + bytes, MemoryUse::Input, i});
+    bool updated = module.inputs[i].flags & ONNX_AOT_VALUE_IN_OUT;
+    uses.push_back({begin, begin + bytes,
+                    updated ? MemoryUse::InOut : MemoryUse::Input, i});
   }
   const int64_t *dims = outputDims.data();
   for (int32_t i = 0; i < module.num_outputs; ++i) {

@@ -72,9 +72,12 @@ json valueInfo(const OnnxAotModule &module, const OnnxAotValueInfo &info,
     else
       shape.push_back(nullptr);
   }
-  return {{"name", info.name},
-          {"type", onnxAotTypeName(info.type)},
-          {"shape", shape}};
+  json value = {{"name", info.name},
+                {"type", onnxAotTypeName(info.type)},
+                {"shape", shape}};
+  if (info.flags & ONNX_AOT_VALUE_IN_OUT)
+    value["updated"] = true;
+  return value;
 }
 
 /// The indices of the five largest elements of a row of numbers.

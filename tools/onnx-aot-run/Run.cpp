@@ -55,10 +55,18 @@ Expected<int> printInfo(const Module &module, const Options &options) {
   return 0;
 }
 
-std::vector<std::string> outputNames(const Module &module) {
+bool isUpdated(const Module &module, int32_t input) {
+  return module->inputs[input].flags & ONNX_AOT_VALUE_IN_OUT;
+}
+
+/// What a run leaves behind: the outputs, then the inputs it updates.
+std::vector<std::string> resultNames(const Module &module) {
   std::vector<std::string> names;
   for (int32_t i = 0; i < module->num_outputs; ++i)
     names.push_back(module->outputs[i].name);
+  for (int32_t i = 0; i < module->num_inputs; ++i)
+    if (isUpdated(module, i))
+      names.push_back(module->inputs[i].name);
   return names;
 }
 
@@ -86,6 +94,15 @@ public:
   Status run() {
     return session.run(inputs.data(), inputs.size(), outputs.data(),
                        outputs.size());
+  }
+
+  /// The tensors of `resultNames`.
+  std::vector<OnnxAotTensor> results() const {
+    std::vector<OnnxAotTensor> tensors = outputs;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (isUpdated(session.module(), i))
+        tensors.push_back(inputs[i]);
+    return tensors;
   }
 
   Session &session;
@@ -116,20 +133,21 @@ Status measure(Runner &runner, const Options &options, Timing &timing) {
 bool report(const Module &module, const Runner &runner, const Options &options,
             const Timing &timing,
             const std::map<std::string, Tensor> &expected) {
-  std::vector<std::string> names = outputNames(module);
+  std::vector<std::string> names = resultNames(module);
   Json result =
       timingJson(timing, runner.session.arenaBytes(), module->weight_bytes);
+  std::vector<OnnxAotTensor> results = runner.results();
   bool good = true;
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!options.expectFile.empty()) {
       Difference difference =
-          compare(runner.outputs[i], expected.at(names[i]), options.tolerance);
+          compare(results[i], expected.at(names[i]), options.tolerance);
       good &= difference.ok();
       result["outputs"].push_back(differenceJson(names[i], difference));
       text += differenceText(names[i], difference);
     } else if (options.outputsFile.empty() && !options.benchSeconds) {
-      text += tensorText(names[i], runner.outputs[i]);
+      text += tensorText(names[i], results[i]);
     }
   }
   if (options.json)
@@ -162,7 +180,7 @@ Expected<int> execute(const Options &options) {
     return inputs.status();
   std::map<std::string, Tensor> expected;
   if (!options.expectFile.empty()) {
-    auto read = readExpected(options.expectFile, outputNames(*module));
+    auto read = readExpected(options.expectFile, resultNames(*module));
     if (!read)
       return read.status();
     expected = std::move(*read);
@@ -172,8 +190,8 @@ Expected<int> execute(const Options &options) {
   if (Status status = measure(runner, options, timing); !status.ok())
     return status;
   if (!options.outputsFile.empty())
-    if (Status status =
-            writeNpz(options.outputsFile, outputNames(*module), runner.outputs);
+    if (Status status = writeNpz(options.outputsFile, resultNames(*module),
+                                 runner.results());
         !status.ok())
       return status;
   return report(*module, runner, options, timing, expected) ? 0 : 1;

@@ -15,6 +15,10 @@ namespace onnx_aot {
 /// (StringAttr), `type` (OnnxAotType, I32Attr) and `dims` (DenseI64Array; a
 /// negative size -(1 + s) is the symbol s of `abi.symbols`, in a result -1).
 constexpr llvm::StringLiteral kAbiValueAttr = "abi.value";
+/// On a result of the entry, from the onnx dialect on: the number of the argument
+/// whose memory takes the result (I64Attr). Both have the same static type. At
+/// the module's border there is the argument only, updated in place.
+constexpr llvm::StringLiteral kUpdatesAttr = "abi.updates";
 /// On the module: names of the symbols that inputs have (ArrayAttr of strings).
 constexpr llvm::StringLiteral kAbiSymbolsAttr = "abi.symbols";
 /// On LLVM dialect functions that hold scalar loops: they go through LLVM's

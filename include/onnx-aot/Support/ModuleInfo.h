@@ -23,6 +23,8 @@ struct ValueInfo {
   std::string name;
   OnnxAotType type = ONNX_AOT_FLOAT32;
   llvm::SmallVector<int64_t> dims;
+  /// An input that a run updates in place.
+  bool isUpdated = false;
 };
 
 /// Everything the descriptor states besides the weights.

@@ -19,6 +19,7 @@ static std::vector<ValueInfo> readValues(ModuleOp module, StringRef attribute) {
         cast<IntegerAttr>(info.get("type")).getInt());
     value.dims =
         SmallVector<int64_t>(cast<DenseI64ArrayAttr>(info.get("dims")).asArrayRef());
+    value.isUpdated = info.contains(kUpdatedKey);
     values.push_back(std::move(value));
   }
   return values;

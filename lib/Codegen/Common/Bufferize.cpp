@@ -1,4 +1,5 @@
-//===- Bufferize.cpp - the entry function from tensors to buffers -----------===//
+//===- Bufferize.cpp - the entry function from tensors to buffers
+//-----------===//
 //
 // Kernels keep their tensor bodies, which say what they compute: only the entry
 // is bufferised. A launch writes its outputs and reads its inputs.
@@ -6,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/RegisterInterfaces.h"
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -31,11 +34,52 @@ namespace onnx_aot {
 
 namespace {
 
+/// The kernel reads `input` only where it then writes `output`, so both may be
+/// one buffer. That is so in the ops which store: they load all operands of a
+/// tile before they write it, and what comes before them is kept in registers.
+bool readsWhereItWrites(func::FuncOp kernel, BlockArgument input,
+                        BlockArgument output) {
+  if (input.getType() != output.getType())
+    return false;
+  SmallVector<linalg::GenericOp> ops(
+      kernel.getBody().front().getOps<linalg::GenericOp>());
+  FailureOr<KernelDomain> domain = KernelDomain::analyze(ops);
+  if (failed(domain) || domain->isRowwise() || !isPointwise(ops.back()))
+    return false;
+  linalg::GenericOp last = ops.back();
+  AffineMap written;
+  for (OpOperand &init : last.getDpsInitsMutable())
+    if (init.get() == output)
+      written = last.getMatchingIndexingMap(&init);
+  return written && llvm::all_of(input.getUses(), [&](OpOperand &use) {
+           return use.getOwner() == last && last.isDpsInput(&use) &&
+                  last.getMatchingIndexingMap(&use) == written;
+         });
+}
+
 struct LaunchModel
     : DstBufferizableOpInterfaceExternalModel<LaunchModel, kernel::LaunchOp> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
     return !cast<kernel::LaunchOp>(op).isDpsInit(&operand);
+  }
+
+  bool bufferizesToElementwiseAccess(Operation *op, const AnalysisState &,
+                                     ArrayRef<OpOperand *> operands) const {
+    auto launch = cast<kernel::LaunchOp>(op);
+    auto module = op->getParentOfType<ModuleOp>();
+    auto kernel = module.lookupSymbol<func::FuncOp>(launch.getKernel());
+    if (!kernel)
+      return false;
+    auto isInit = [&](OpOperand *operand) { return launch.isDpsInit(operand); };
+    for (OpOperand *output : llvm::make_filter_range(operands, isInit))
+      for (OpOperand *input : operands)
+        if (!isInit(input) &&
+            !readsWhereItWrites(kernel,
+                                kernel.getArgument(input->getOperandNumber()),
+                                kernel.getArgument(output->getOperandNumber())))
+          return false;
+    return llvm::count_if(operands, isInit) <= 1;
   }
 
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
@@ -97,8 +141,8 @@ void carryInPlace(scf::ForOp loop, IRRewriter &rewriter) {
     auto type = dyn_cast<RankedTensorType>(carried.getType());
     if (!type || !type.hasStaticShape() || isUpdateOf(operand.get(), carried))
       continue;
-    operand.set(MaterializeInDestinationOp::create(rewriter, yield.getLoc(), type,
-                                                   operand.get(), carried)
+    operand.set(MaterializeInDestinationOp::create(rewriter, yield.getLoc(),
+                                                   type, operand.get(), carried)
                     .getResult());
   }
 }

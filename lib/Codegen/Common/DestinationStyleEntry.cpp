@@ -1,4 +1,5 @@
-//===- DestinationStyleEntry.cpp - caller-owned buffers for the entry -------===//
+//===- DestinationStyleEntry.cpp - caller-owned buffers for the entry
+//-------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
@@ -9,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -31,7 +33,7 @@ struct DestinationStyleEntry
           << kEntryName << "'";
       return signalPassFailure();
     }
-    if (failed(moveInterfaceToModule()))
+    if (failed(readUpdates()) || failed(moveInterfaceToModule()))
       return signalPassFailure();
     addInputArguments();
     returnOutputDims();
@@ -46,6 +48,38 @@ private:
     return MemRefType::get(ranked.getShape(), ranked.getElementType());
   }
 
+  /// Finds the argument that each result is written to, -1 for the outputs.
+  LogicalResult readUpdates() {
+    updates.assign(entry.getNumResults(), -1);
+    for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+      auto attribute = entry.getResultAttrOfType<IntegerAttr>(i, kUpdatesAttr);
+      if (!attribute)
+        continue;
+      int64_t argument = attribute.getInt();
+      if (argument < 0 || argument >= entry.getNumArguments())
+        return entry.emitError("result ")
+               << i << " updates argument " << argument << " of "
+               << entry.getNumArguments();
+      if (llvm::is_contained(updates, argument))
+        return entry.emitError("argument ")
+               << argument << " is updated by two results";
+      auto type =
+          dyn_cast<RankedTensorType>(entry.getArgument(argument).getType());
+      if (!type || !type.hasStaticShape() || type != entry.getResultTypes()[i])
+        return entry.emitError("result ")
+               << i << " of type " << entry.getResultTypes()[i]
+               << " cannot update argument " << argument << " of type "
+               << entry.getArgument(argument).getType()
+               << " (supported: the same static type)";
+      updates[i] = argument;
+    }
+    return success();
+  }
+
+  bool isUpdated(int64_t argument) const {
+    return llvm::is_contained(updates, argument);
+  }
+
   /// The dictionaries outlive the arguments they describe.
   LogicalResult moveInterfaceToModule() {
     Builder builder(&getContext());
@@ -58,6 +92,19 @@ private:
         llvm::is_contained(outputs, Attribute()))
       return entry.emitError("'")
              << kAbiValueAttr << "' is missing on an argument or result";
+    for (auto [index, input] : llvm::enumerate(inputs)) {
+      auto info = dyn_cast<DictionaryAttr>(input);
+      if (!info || !isUpdated(index))
+        continue;
+      NamedAttrList list(info);
+      list.set(kUpdatedKey, builder.getUnitAttr());
+      input = list.getDictionary(&getContext());
+    }
+    SmallVector<Attribute> untied;
+    for (auto [output, argument] : llvm::zip_equal(outputs, updates))
+      if (argument < 0)
+        untied.push_back(output);
+    outputs = untied;
     getOperation()->setAttr(kInputsAttr, builder.getArrayAttr(inputs));
     getOperation()->setAttr(kOutputsAttr, builder.getArrayAttr(outputs));
     entry.removeArgAttrsAttr();
@@ -87,8 +134,9 @@ private:
       Value buffer = block.getArgument(numInputs + first + i);
       Value tensor = bufferization::ToTensorOp::create(
           builder, before.getLoc(), before.getType(), buffer,
-          /*restrict=*/true, /*writable=*/false);
+          /*restrict=*/true, /*writable=*/isUpdated(i));
       before.replaceAllUsesWith(tensor);
+      tensors.push_back(tensor);
     }
     block.eraseArguments(0, numInputs);
     entry.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
@@ -106,8 +154,8 @@ private:
       auto type = cast<RankedTensorType>(operands[i].getType());
       for (int64_t dim = 0; dim < type.getRank(); ++dim)
         if (type.isDynamicDim(dim))
-          operands.push_back(tensor::DimOp::create(
-              builder, terminator.getLoc(), operands[i], dim));
+          operands.push_back(tensor::DimOp::create(builder, terminator.getLoc(),
+                                                   operands[i], dim));
     }
     terminator->setOperands(operands);
   }
@@ -137,7 +185,10 @@ private:
     SmallVector<Value> dims(terminator.getOperands().drop_front(numOutputs));
     SmallVector<int64_t> valueShaped;
     ArrayRef<Value> rest(dims);
-    for (auto [index, result] : llvm::enumerate(results)) {
+    int64_t output = 0;
+    for (auto [result, argument] : llvm::zip_equal(results, updates)) {
+      if (argument >= 0)
+        continue;
       auto type = getBufferType(result.getType());
       ArrayRef<Value> own = rest.take_front(type.getNumDynamicDims());
       rest = rest.drop_front(own.size());
@@ -145,19 +196,65 @@ private:
       if (llvm::all_of(own, [](Value v) { return dependsOnSymbolsOnly(v); })) {
         buffer = block.addArgument(type, result.getLoc());
       } else {
-        valueShaped.push_back(index);
-        buffer = allocateOutput(builder, loc, index, type, own);
+        valueShaped.push_back(output);
+        buffer = allocateOutput(builder, loc, output, type, own);
       }
+      ++output;
       bufferization::MaterializeInDestinationOp::create(
           builder, loc, /*result=*/Type(), result, buffer, /*restrict=*/true,
           /*writable=*/true);
     }
+    writeUpdates(builder, loc, results);
     terminator->setOperands(dims);
     entry.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
                                     terminator.getOperandTypes()));
-    getOperation()->setAttr(
-        kValueShapedAttr,
-        DenseI64ArrayAttr::get(&getContext(), valueShaped));
+    getOperation()->setAttr(kValueShapedAttr,
+                            DenseI64ArrayAttr::get(&getContext(), valueShaped));
+  }
+
+  /// True when a result is state as it was, seen through views, or may be.
+  bool mayBeState(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (op->hasTrait<OpTrait::ConstantLike>() ||
+          isa<DestinationStyleOpInterface>(op))
+        return false;
+      if (!isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp,
+               tensor::ExtractSliceOp, tensor::ReshapeOp>(op))
+        return true;
+      value = op->getOperand(0);
+    }
+    return true;
+  }
+
+  /// Bufferisation sees state as one tensor that is read and then overwritten:
+  /// it writes in place where no later op reads the old value, otherwise
+  /// elsewhere. The copy at the end is of a buffer onto itself, or brings the
+  /// value home.
+  void writeUpdates(OpBuilder &builder, Location loc, ArrayRef<Value> results) {
+    SmallVector<Value> values(results);
+    for (auto [value, argument] : llvm::zip_equal(values, updates))
+      // Other state may be overwritten before this one is.
+      if (argument >= 0 && value != tensors[argument] && mayBeState(value))
+        value = bufferization::AllocTensorOp::create(
+            builder, loc, cast<RankedTensorType>(value.getType()),
+            /*dynamicSizes=*/ValueRange(), /*copy=*/value);
+    SmallVector<std::pair<Value, Value>> copies;
+    for (auto [value, argument] : llvm::zip_equal(values, updates)) {
+      if (argument < 0 || value == tensors[argument])
+        continue;
+      Value state = tensors[argument];
+      Value buffer =
+          state.getDefiningOp<bufferization::ToTensorOp>().getBuffer();
+      Value updated = bufferization::MaterializeInDestinationOp::create(
+                          builder, loc, value.getType(), value, state)
+                          .getResult();
+      copies.push_back({updated, buffer});
+    }
+    for (auto [updated, buffer] : copies) {
+      Value source = bufferization::ToBufferOp::create(
+          builder, loc, buffer.getType(), updated, /*read_only=*/true);
+      memref::CopyOp::create(builder, loc, source, buffer);
+    }
   }
 
   Value allocateOutput(OpBuilder &builder, Location loc, int64_t index,
@@ -168,7 +265,8 @@ private:
     operands.append(dims.begin(), dims.end());
     auto function = func::FuncOp::create(
         loc, name,
-        FunctionType::get(&getContext(), ValueRange(operands).getTypes(), type));
+        FunctionType::get(&getContext(), ValueRange(operands).getTypes(),
+                          type));
     function.setPrivate();
     function->setAttr(kBufferAttr, TypeAttr::get(type));
     getOperation().push_back(function);
@@ -177,6 +275,10 @@ private:
 
   func::FuncOp entry;
   unsigned numOutputs = 0;
+  /// Argument that each result is written to, or -1.
+  SmallVector<int64_t> updates;
+  /// The inputs as tensors.
+  SmallVector<Value> tensors;
 };
 
 } // namespace

@@ -1,8 +1,9 @@
-//===- FormKernels.cpp - cut the graph into fused regions -------------------===//
+//===- FormKernels.cpp - cut the graph into fused regions
+//-------------------===//
 //
-// A kernel is a reduction with the pointwise ops that follow it, a row-wise chain
-// (softmax, normalisation), or a pointwise op alone. What fits none of these
-// stays in the entry and is lowered to plain loops there.
+// A kernel is a reduction with the pointwise ops that follow it, a row-wise
+// chain (softmax, normalisation), or a pointwise op alone. What fits none of
+// these stays in the entry and is lowered to plain loops there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +72,8 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
   }
 
 private:
-  /// A fill that is data, as round a padded tensor, is a pointwise op like others.
+  /// A fill that is data, as round a padded tensor, is a pointwise op like
+  /// others.
   void generalizeFills() {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::FillOp> fills;
@@ -88,8 +90,8 @@ private:
     }
   }
 
-  /// Tensor semantics, and nothing is read from the outputs but the initial value
-  /// of a reduction.
+  /// Tensor semantics, and nothing is read from the outputs but the initial
+  /// value of a reduction.
   static bool hasCleanInits(linalg::GenericOp op) {
     if (!op.hasPureTensorSemantics())
       return false;
@@ -136,8 +138,7 @@ private:
   bool isLegal(const Group &group) {
     FailureOr<KernelDomain> domain = KernelDomain::analyze(inOrder(group));
     return succeeded(domain) &&
-           !(domain->isRowwise() &&
-             llvm::any_of(group, [](Operation *op) {
+           !(domain->isRowwise() && llvm::any_of(group, [](Operation *op) {
                return isContraction(cast<linalg::GenericOp>(op));
              }));
   }
@@ -155,7 +156,8 @@ private:
       Group next = group;
       for (Operation *exit : getExits(group))
         for (Operation *user : exit->getUsers())
-          if (linalg::GenericOp candidate = getCandidate(user, root->getBlock()))
+          if (linalg::GenericOp candidate =
+                  getCandidate(user, root->getBlock()))
             next.insert(candidate);
       addProducers(next, root);
       if (next.size() == group.size() || !isLegal(next))
@@ -177,7 +179,8 @@ private:
           Operation *producer = operand.getDefiningOp();
           if (!producer || group.contains(producer))
             continue;
-          linalg::GenericOp candidate = getCandidate(producer, root->getBlock());
+          linalg::GenericOp candidate =
+              getCandidate(producer, root->getBlock());
           if (!candidate || !isPointwise(candidate) ||
               !llvm::all_of(producer->getUsers(), [&](Operation *user) {
                 return group.contains(user);
@@ -200,11 +203,23 @@ private:
     return exit == ops.back().getOperation();
   }
 
+  /// Gives each output of an op that starts from nothing a nothing of its own:
+  /// they are different buffers, each of which may be placed where it is
+  /// wanted.
+  static void separateOutputs(linalg::GenericOp op) {
+    OpBuilder builder(op);
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (auto empty = init.get().getDefiningOp<tensor::EmptyOp>())
+        if (!empty->hasOneUse())
+          init.set(builder.clone(*empty)->getResult(0));
+  }
+
   /// Moves the group into a function and launches it at the last op's place.
   void outline(const Group &group) {
     SmallVector<linalg::GenericOp> ops = inOrder(group);
     linalg::GenericOp last = ops.back();
     Location loc = last.getLoc();
+    separateOutputs(last);
 
     // Initial values of reductions are part of the kernel; so are the shapes of
     // what it keeps to itself. The last op writes to the outputs.
@@ -254,12 +269,19 @@ private:
       results.push_back(mapping.lookup(result));
     func::ReturnOp::create(inside, loc, results);
 
-    auto launch = kernel::LaunchOp::create(
-        builder, loc, last->getResultTypes(),
-        FlatSymbolRefAttr::get(function), inputs.getArrayRef(), outputs);
+    auto launch = kernel::LaunchOp::create(builder, loc, last->getResultTypes(),
+                                           FlatSymbolRefAttr::get(function),
+                                           inputs.getArrayRef(), outputs);
     last->replaceAllUsesWith(launch.getResults());
-    for (linalg::GenericOp op : llvm::reverse(ops))
+    for (linalg::GenericOp op : llvm::reverse(ops)) {
+      SmallVector<Value> inits(op.getDpsInits());
       op.erase();
+      // What is left of an initial value would still be written to memory.
+      for (Value init : inits)
+        if (Operation *definer = init.getDefiningOp())
+          if (isa<linalg::FillOp>(definer) && definer->use_empty())
+            definer->erase();
+    }
   }
 
   static bool isScalarConstant(Value value) {
@@ -268,7 +290,8 @@ private:
            value.getType().isIntOrIndexOrFloat();
   }
 
-  void collectInputs(const SetVector<Operation *> &body, SetVector<Value> &inputs) {
+  void collectInputs(const SetVector<Operation *> &body,
+                     SetVector<Value> &inputs) {
     for (Operation *op : body)
       op->walk([&](Operation *inner) {
         for (OpOperand &operand : inner->getOpOperands()) {

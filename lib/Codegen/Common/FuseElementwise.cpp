@@ -1,8 +1,11 @@
-//===- FuseElementwise.cpp - merge pointwise generics -----------------------===//
+//===- FuseElementwise.cpp - merge pointwise generics
+//-----------------------===//
 
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
+#include "onnx-aot/Support/EntryAttributes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -35,6 +38,71 @@ bool shouldFuse(OpOperand *operand) {
   return isPointwise(consumer);
 }
 
+/// A pointwise op whose results are all indexed by its loops as they are.
+bool isPlainMap(linalg::GenericOp op) {
+  return isPointwise(op) &&
+         llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+           return op.getMatchingIndexingMap(&init).isIdentity();
+         });
+}
+
+/// The operand by which an op reads `value` in a loop nest that could compute
+/// it as well; null when there is none. All other users of the producer come
+/// later, so nothing between the two depends on it.
+OpOperand *findLoopMate(OpResult value) {
+  auto producer = cast<linalg::GenericOp>(value.getOwner());
+  OpOperand *mate = nullptr;
+  for (OpOperand &use : value.getUses()) {
+    auto consumer = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (consumer && consumer->getBlock() == producer->getBlock() &&
+        (!mate || consumer->isBeforeInBlock(mate->getOwner())))
+      mate = &use;
+  }
+  if (!mate)
+    return nullptr;
+  auto consumer = cast<linalg::GenericOp>(mate->getOwner());
+  if (!isPlainMap(consumer) || !consumer.isDpsInput(mate) ||
+      !consumer.getMatchingIndexingMap(mate).isIdentity())
+    return nullptr;
+  for (Operation *user : producer->getUsers()) {
+    Operation *ancestor = producer->getBlock()->findAncestorOpInBlock(*user);
+    if (!ancestor ||
+        (ancestor != consumer && ancestor->isBeforeInBlock(consumer)))
+      return nullptr;
+  }
+  return mate;
+}
+
+/// Computes the new values of state that one loop nest can in one op.
+bool fuseUpdates(func::FuncOp function, IRRewriter &rewriter) {
+  auto terminator =
+      dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  if (!terminator)
+    return false;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
+    if (!producer || !isPlainMap(producer) || producer->getNumResults() != 1 ||
+        !function.getResultAttr(operand.getOperandNumber(), kUpdatesAttr))
+      continue;
+    OpOperand *mate = findLoopMate(cast<OpResult>(operand.get()));
+    if (!mate)
+      continue;
+    Operation *consumer = mate->getOwner();
+    rewriter.setInsertionPoint(consumer);
+    FailureOr<linalg::ElementwiseOpFusionResult> fused =
+        linalg::fuseElementwiseOps(rewriter, mate);
+    if (failed(fused))
+      continue;
+    for (auto [before, after] : fused->replacements)
+      rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
+        return use.getOwner() != consumer;
+      });
+    rewriter.eraseOp(consumer);
+    return true;
+  }
+  return false;
+}
+
 struct FuseElementwise : onnx_aot::impl::FuseElementwiseBase<FuseElementwise> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
@@ -54,7 +122,16 @@ struct FuseElementwise : onnx_aot::impl::FuseElementwiseBase<FuseElementwise> {
     patterns.add<linalg::DecomposePadOpPattern>(&getContext());
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
-    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    (void)applyPatternsGreedily(getOperation(), frozen);
+    auto function = dyn_cast<func::FuncOp>(getOperation());
+    if (!function || function.isExternal())
+      return;
+    bool changed = false;
+    while (fuseUpdates(function, rewriter))
+      changed = true;
+    if (changed)
+      (void)applyPatternsGreedily(getOperation(), frozen);
   }
 };
 

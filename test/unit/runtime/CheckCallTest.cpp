@@ -148,6 +148,8 @@ TEST(CheckCall, FindsOverlapBehindALongerInput) {
                                  {50, 60, MemoryUse::Output, 0}};
   expectFailure(checkOverlap(module, uses), ONNX_AOT_INVALID_ARGUMENT,
                 {"output 'y' overlaps input 'x'"});
+  uses = {{0, 100, MemoryUse::Input, 0}, {50, 60, MemoryUse::InOut, 1}};
+  EXPECT_FALSE(checkOverlap(first_module, uses).ok());
   uses = {{0, 100, MemoryUse::Output, 0},
           {10, 10, MemoryUse::Input, 0},
           {100, 200, MemoryUse::Arena, 0}};

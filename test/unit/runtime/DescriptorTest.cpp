@@ -32,7 +32,7 @@ struct BadDescriptor {
 
 const BadDescriptor badDescriptors[] = {
     {[](Changed &c) { c.module.abi_version = 7; },
-     {"version 7", "supports version 1"}},
+     {"version 7", "supports version 2"}},
     {[](Changed &c) { c.module.struct_bytes = 8; }, {"has 8 bytes"}},
     {[](Changed &c) { c.module.num_inputs = -1; }, {"negative number"}},
     {[](Changed &c) { c.module.run = nullptr; }, {"lacks"}},
@@ -48,6 +48,9 @@ const BadDescriptor badDescriptors[] = {
      {"input 'x'", "rank 17", "0 to 16"}},
     {[](Changed &c) { c.inputs[0].dims = nullptr; },
      {"input 'x'", "no dimensions"}},
+    {[](Changed &c) { c.inputs[0].flags = 2; }, {"input 'x'", "flags 2"}},
+    {[](Changed &c) { c.outputs[0].flags = ONNX_AOT_VALUE_IN_OUT; },
+     {"output 'y'", "flags 1"}},
     {[](Changed &c) { c.inputs[0].dims = strange; },
      {"input 'x'", "dimension 0 is -3"}},
     {[](Changed &c) { c.inputs[0].dims = c.inputs[1].dims = fixedDims; },

@@ -23,6 +23,8 @@ constexpr llvm::StringLiteral kPlanName = "main.plan";
 /// outputs are (ArrayAttr of the dictionaries above).
 constexpr llvm::StringLiteral kInputsAttr = "abi.inputs";
 constexpr llvm::StringLiteral kOutputsAttr = "abi.outputs";
+/// In the dictionary of an input that the entry updates in place (UnitAttr).
+constexpr llvm::StringLiteral kUpdatedKey = "updated";
 /// On the module: outputs whose shape depends on tensor values (DenseI64Array).
 constexpr llvm::StringLiteral kValueShapedAttr = "abi.value_shaped_outputs";
 /// On the module: [[offset, value], ...] of the weights buffer, and its size.

@@ -15,7 +15,9 @@ def DestinationStyleEntry
     symbolic dimension, one memref per input, one memref per output whose shape
     follows from the symbols. It returns the dynamic dimensions of all outputs.
     An output whose shape depends on tensor values is written to the buffer that
-    a call of `onnx_aot.allocate_output` returns.
+    a call of `onnx_aot.allocate_output` returns. A result with `abi.updates = i`
+    has no memref of its own: it is written to that of input i, in place where
+    nothing reads the old value any more.
 
     ```mlir
     func.func @main(%x: tensor<?xf32>) -> tensor<?xf32>
@@ -50,7 +52,9 @@ def FuseElementwise : Pass<"codegen-fuse-elementwise"> {
     All structured ops but `linalg.fill` become generics. A pointwise generic
     moves into its only consumer when that is pointwise too; one that only moves
     data (a transposition or a broadcast) also moves into contractions, where it
-    becomes part of the indexing map.
+    becomes part of the indexing map. Ops that make new values of state the entry
+    updates (`abi.updates`) become one op of several results where they share a
+    loop nest, as the moments and the parameter of an optimizer's step do.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }

@@ -5,7 +5,8 @@
 // applications that link a generated object read them. C99 and C++17.
 //
 // A module has no state: weights are read-only, everything a run needs is
-// passed to it, so any number of threads may run one module at once.
+// passed to it, so any number of threads may run one module at once. State that
+// a run updates, as in training, is an input in the caller's memory.
 //
 //===----------------------------------------------------------------------===*/
 #ifndef ONNX_AOT_ABI_ABI_H
@@ -18,7 +19,7 @@ extern "C" {
 #endif
 
 /** Bumped whenever a structure below changes its meaning or layout. */
-#define ONNX_AOT_ABI_VERSION 1
+#define ONNX_AOT_ABI_VERSION 2
 
 /** Alignment in bytes of the arena and of the weights. */
 #define ONNX_AOT_ALIGNMENT 64
@@ -58,6 +59,14 @@ typedef enum OnnxAotType {
   ONNX_AOT_INT2 = 26
 } OnnxAotType;
 
+/** Bits of OnnxAotValueInfo::flags. */
+typedef enum OnnxAotValueFlag {
+  /** An input that the run updates in place: state, such as a parameter. Its
+   *  memory must be writable and overlap nothing else; afterwards it holds the
+   *  new value, or anything if the run did not return ONNX_AOT_RUN_OK. */
+  ONNX_AOT_VALUE_IN_OUT = 1
+} OnnxAotValueFlag;
+
 /** A graph input or output as the model declares it.
  *
  *  dims[i] >= 0 is a fixed size; dims[i] < 0 is symbolic. For an input it is
@@ -69,6 +78,8 @@ typedef struct OnnxAotValueInfo {
   int32_t type;     /**< OnnxAotType */
   int32_t rank;
   const int64_t *dims;
+  uint32_t flags; /**< OnnxAotValueFlag */
+  uint32_t reserved;
 } OnnxAotValueInfo;
 
 /** Body of a parallel loop: performs the tasks begin <= i < end. */
@@ -127,7 +138,8 @@ typedef struct OnnxAotModule {
                   uint64_t *arena_bytes);
   /** Runs the model. Inputs and outputs are dense, row-major and aligned to
    *  their element type; arena is ONNX_AOT_ALIGNMENT-aligned; weights is the
-   *  module's own or the loaded file. Outputs must not overlap anything.
+   *  module's own or the loaded file. Outputs must not overlap anything, nor
+   *  may inputs that are updated in place (ONNX_AOT_VALUE_IN_OUT).
    *  An output whose shape depends on values is null here and is asked for
    *  through allocate_output. */
   int32_t (*run)(const OnnxAotRuntime *runtime, const void *weights,

@@ -12,13 +12,13 @@
 
 static const int64_t row[] = {1, 7}, seven[] = {7}, two[] = {2};
 static const OnnxAotValueInfo inputs[] = {
-    {"in:0", ONNX_AOT_FLOAT32, 2, row},
-    {"2 scale=x", ONNX_AOT_FLOAT32, 0, NULL},
-    {"b", ONNX_AOT_BFLOAT16, 1, two}};
+    {"in:0", ONNX_AOT_FLOAT32, 2, row, 0, 0},
+    {"2 scale=x", ONNX_AOT_FLOAT32, 0, NULL, 0, 0},
+    {"b", ONNX_AOT_BFLOAT16, 1, two, 0, 0}};
 static const OnnxAotValueInfo outputs[] = {
-    {"out/scores", ONNX_AOT_FLOAT32, 2, row},
-    {"flags", ONNX_AOT_BOOL, 1, seven},
-    {"b.copy", ONNX_AOT_BFLOAT16, 1, two}};
+    {"out/scores", ONNX_AOT_FLOAT32, 2, row, 0, 0},
+    {"flags", ONNX_AOT_BOOL, 1, seven, 0, 0},
+    {"b.copy", ONNX_AOT_BFLOAT16, 1, two, 0, 0}};
 
 static int32_t run(const OnnxAotRuntime *runtime, const void *weights,
                    const int64_t *symbols, const void *const *in,

@@ -30,11 +30,11 @@ static const int64_t x_dims[] = {-1, WIDTH};
 static const int64_t scale_dims[] = {-1};
 static const int64_t nonzero_dims[] = {2, -1};
 static const OnnxAotValueInfo inputs[] = {
-    {"x", ONNX_AOT_FLOAT32, 2, x_dims},
-    {"scale", ONNX_AOT_FLOAT32, 1, scale_dims}};
+    {"x", ONNX_AOT_FLOAT32, 2, x_dims, 0, 0},
+    {"scale", ONNX_AOT_FLOAT32, 1, scale_dims, 0, 0}};
 static const OnnxAotValueInfo outputs[] = {
-    {"y", ONNX_AOT_FLOAT32, 2, x_dims},
-    {"nonzero", ONNX_AOT_INT64, 2, nonzero_dims}};
+    {"y", ONNX_AOT_FLOAT32, 2, x_dims, 0, 0},
+    {"nonzero", ONNX_AOT_INT64, 2, nonzero_dims, 0, 0}};
 static const char *const symbols[] = {"N"};
 
 /* One count of non-zeros a row, in the arena. */
