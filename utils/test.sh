@@ -2,8 +2,7 @@
 # Run every test; the last line is "N passed, N failed", the exit status 0 only when nothing failed.
 # usage: utils/test.sh [--full] [SUITE...]
 #   --full   also the suites that take long: the whole ONNX suite, statically and with dynamic shapes
-#   SUITE    only these: style, lit, unit, numerics, contrib, models, examples, hostile, damaged, conformance; with
-#            --full also conformance-full, conformance-dynamic
+#   SUITE    only these; docs/Testing.md says what each asks
 # Builds first what is not built (utils/setup.sh --build-only). Each suite's output is in build/test/SUITE.log.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -13,13 +12,25 @@ build=build/$ONNX_AOT_PRESET
 models=$ONNX_AOT_DEPS/models
 known=test/Integration/conformance-known.txt
 jobs=$(nproc)
-suites=(style lit unit numerics contrib models examples hostile damaged conformance)
+suites=(
+  style
+  lit
+  unit
+  numerics
+  convolutions
+  contrib
+  models
+  examples
+  hostile
+  damaged
+  conformance
+)
 full=
 chosen=()
 for argument; do
   case $argument in
     --full) full=1 ;;
-    -*) sed -n '2,7s/^# //p' "$0" >&2; exit 2 ;;
+    -*) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
     *) chosen+=("$argument") ;;
   esac
 done
@@ -33,6 +44,7 @@ suite() {
     lit) python utils/count-tests.py lit lit --no-progress-bar -v --timeout 300 -j "$jobs" "$build/test" ;;
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
     numerics) python test/Integration/numerics.py ;;
+    convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;

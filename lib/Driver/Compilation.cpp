@@ -109,6 +109,7 @@ LogicalResult Compilation::generateCode() {
     CodegenOptions options;
     options.target = target;
     options.optLevel = invocation.optLevel;
+    options.strictFp = invocation.strictFp;
     if (failed(runPasses(
             [&](PassManager &manager) { buildCpuPipeline(manager, options); })))
       return failure();

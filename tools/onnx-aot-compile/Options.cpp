@@ -31,6 +31,10 @@ struct Flags {
       cl::value_desc("0-3"),
       cl::cat(category),
       cl::desc("Optimization level: 0 none, 1 quick, 2 default, 3 everything")};
+  cl::opt<bool> strictFp{
+      "strict-fp", cl::cat(category),
+      cl::desc("Sum products in the order of the operator's definition: no "
+               "Winograd convolutions")};
   cl::opt<std::string> target{
       "target", cl::value_desc("TRIPLE"), cl::cat(category),
       cl::desc("Compile for x86_64, aarch64 or riscv64 Linux, such as "
@@ -112,6 +116,7 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
     fail(llvm::Twine("-O") + llvm::Twine(char(flags.optLevel)) +
          " is not an optimization level (supported: -O0, -O1, -O2, -O3)");
   invocation.optLevel = flags.optLevel - '0';
+  invocation.strictFp = flags.strictFp;
   invocation.input = flags.input;
   invocation.output = flags.output;
   if (flags.emit.getNumOccurrences() != 0) {

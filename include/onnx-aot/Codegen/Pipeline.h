@@ -16,6 +16,8 @@ struct CodegenOptions {
   TargetInfo target;
   /// 0 to 3, as in -O0 to -O3.
   unsigned optLevel = 2;
+  /// Keep every sum of products as the operator defines it: no Winograd.
+  bool strictFp = false;
 };
 
 /// What Emit needs beside the module itself.

@@ -23,6 +23,8 @@ struct CompilerInvocation {
   std::optional<Phase> printPhase;
   /// 0 to 3, as in -O0 to -O3.
   unsigned optLevel = 2;
+  /// Keep every sum of products as the operator defines it.
+  bool strictFp = false;
   TargetOptions target;
   /// First part of an object's symbols; empty: made from the output's name.
   std::string prefix;

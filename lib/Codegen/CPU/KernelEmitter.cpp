@@ -200,8 +200,11 @@ void KernelEmitter::emitSteps(unsigned dim, Value lower, Value upper,
                               function_ref<void(Extent)> body) {
   bool isLane = (int)dim == tiling.laneDim;
   int64_t unit = isLane ? tiling.lanes : 1;
-  int64_t units = isLane ? tiling.vectors
-                         : ((int)dim == tiling.rowDim ? tiling.rows : 1);
+  int64_t units = isLane                     ? tiling.vectors
+                  : (int)dim == tiling.rowDim ? tiling.rows
+                  : llvm::is_contained(tiling.unrolled, dim)
+                      ? getStaticSize(dim)
+                      : 1;
   auto inScope = [&](Extent extent) {
     scopes.emplace_back();
     body(extent);
@@ -277,20 +280,26 @@ SmallVector<Point> KernelEmitter::getTilePoints() {
   Point base(domain->getNumDims());
   for (unsigned dim : tiling.order)
     base[dim] = LinearIndex::of(extents[dim].base);
-  SmallVector<Point> points;
-  int64_t rows = tiling.rowDim < 0 ? 1 : extents[tiling.rowDim].count;
-  bool lanes = tiling.laneDim >= 0 && !domain->isReductionDim(tiling.laneDim);
-  int64_t vectors = lanes ? extents[tiling.laneDim].count : 1;
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t vector = 0; vector < vectors; ++vector) {
-      Point point = base;
-      if (tiling.rowDim >= 0)
-        point[tiling.rowDim] = base[tiling.rowDim] + row;
-      if (lanes)
-        point[tiling.laneDim] = laneIndex(extents[tiling.laneDim].base, vector,
-                                          tiling.lanes);
-      points.push_back(point);
-    }
+  SmallVector<Point> points{base};
+  auto spread = [&](int dim, int64_t count, auto &&at) {
+    SmallVector<Point> all;
+    for (const Point &point : points)
+      for (int64_t i = 0; i < count; ++i) {
+        all.push_back(point);
+        all.back()[dim] = at(i);
+      }
+    points = std::move(all);
+  };
+  SmallVector<unsigned> covered(tiling.unrolled);
+  if (tiling.rowDim >= 0)
+    covered.push_back(tiling.rowDim);
+  for (unsigned dim : covered)
+    spread(dim, extents[dim].count, [&](int64_t i) { return base[dim] + i; });
+  int lane = tiling.laneDim;
+  if (lane >= 0 && !domain->isReductionDim(lane))
+    spread(lane, extents[lane].count, [&](int64_t i) {
+      return laneIndex(extents[lane].base, i, tiling.lanes);
+    });
   return points;
 }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConstantBytes.h"
 #include "Tiling.h"
 
 #include "onnx-aot/Codegen/CPU/Passes.h"
@@ -27,19 +28,6 @@ namespace onnx_aot {
 } // namespace onnx_aot
 
 namespace {
-
-/// Bytes of a constant, or nothing when it is not stored element by element.
-std::optional<ArrayRef<char>> getBytes(Attribute value) {
-  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
-    if (dense.isSplat())
-      return std::nullopt;
-    return dense.getRawData();
-  }
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      return blob->getData();
-  return std::nullopt;
-}
 
 /// One axis of the packed operand: a loop, or its quotient or remainder by the
 /// panel's width.
@@ -104,7 +92,7 @@ private:
 
   bool pack(linalg::GenericOp op, OpOperand &operand, arith::ConstantOp constant,
             unsigned n) {
-    std::optional<ArrayRef<char>> bytes = getBytes(constant.getValue());
+    std::optional<ArrayRef<char>> bytes = getConstantBytes(constant.getValue());
     auto type = cast<RankedTensorType>(operand.get().getType());
     unsigned bits = type.getElementTypeBitWidth();
     if (!bytes || bits % 8 || type.getNumElements() == 0)

@@ -29,6 +29,12 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   functions.addPass(createFuseElementwise());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
+  // While convolutions still have their pads, and what follows is one op.
+  if (options.optLevel > 0 && !options.strictFp) {
+    UseWinogradOptions winograd;
+    winograd.vectorBytes = options.target.vectorBytes;
+    functions.addPass(createUseWinograd(winograd));
+  }
   // 2. Caller-owned buffers, while sizes can still be read off tensor ops.
   manager.addPass(createDestinationStyleEntry());
   manager.addPass(createCheckSizes());

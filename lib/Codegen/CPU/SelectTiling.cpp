@@ -1,4 +1,5 @@
-//===- SelectTiling.cpp - tiles from registers and caches -------------------===//
+//===- SelectTiling.cpp - tiles from registers and caches
+//-------------------===//
 //
 // The reasons behind the numbers are in docs/RationaleCodegen.md.
 //
@@ -24,6 +25,8 @@ constexpr int64_t kTypicalSize = 128;
 constexpr int64_t kMinTaskPoints = 16 << 10;
 /// Tasks beyond which a finer split balances nothing.
 constexpr int64_t kMaxTasks = 64;
+/// Points up to which dimensions are unrolled.
+constexpr int64_t kMaxUnrolled = 16;
 
 class Selector {
 public:
@@ -44,7 +47,7 @@ public:
     else if (root)
       tileReduction();
     else
-      tiling.vectors = getVectors(2);
+      tilePointwise();
     if (tiling.laneDim < 0)
       tiling.lanes = tiling.vectors = 1;
     chooseOrder();
@@ -88,8 +91,8 @@ private:
         lastDim(last, last.getMatchingIndexingMap(last.getDpsInitOperand(0)));
     if (!root)
       return output;
-    // The reduction decides, also when its result is stored transposed: it reads
-    // each input many times and stores each result once.
+    // The reduction decides, also when its result is stored transposed: it
+    // reads each input many times and stores each result once.
     if (contraction || domain.hasWindows())
       return lastDim(root,
                      root.getMatchingIndexingMap(root.getDpsInitOperand(0)));
@@ -129,8 +132,7 @@ private:
   int64_t getVectors(int64_t most) {
     if (tiling.laneDim < 0)
       return 1;
-    int64_t filled =
-        llvm::divideCeil(sizeOf(tiling.laneDim), tiling.lanes);
+    int64_t filled = llvm::divideCeil(sizeOf(tiling.laneDim), tiling.lanes);
     return std::clamp<int64_t>(filled, 1, most);
   }
 
@@ -198,6 +200,34 @@ private:
                                target.vectorRegisters >= 32 ? 7 : 4);
   }
 
+  /// Short dimensions on which no input depends are unrolled: each value loaded
+  /// serves all their points, and conditions on them become constants.
+  void tilePointwise() {
+    int64_t points = 1;
+    for (unsigned dim : domain.getParallelDims()) {
+      if ((int)dim == tiling.laneDim || ShapedType::isDynamic(sizes[dim]) ||
+          sizes[dim] == 1 || points * sizes[dim] > kMaxUnrolled || isRead(dim))
+        continue;
+      points *= sizes[dim];
+      tiling.unrolled.push_back(dim);
+    }
+    tiling.vectors = getVectors(points > 2 ? 1 : 2);
+  }
+
+  bool isRead(unsigned dim) {
+    return llvm::any_of(ops, [&](linalg::GenericOp op) {
+      ArrayRef<unsigned> loops = domain.getLoopDims(op);
+      if (op.getNumDpsInputs() == 0)
+        return true; // nothing to share
+      auto *at = llvm::find(loops, dim);
+      return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+        return at != loops.end() &&
+               op.getMatchingIndexingMap(operand).isFunctionOfDim(
+                   at - loops.begin());
+      });
+    });
+  }
+
   void chooseOrder() {
     linalg::GenericOp last =
         root && (contraction || domain.hasWindows()) ? root : ops.back();
@@ -229,14 +259,14 @@ private:
     int64_t points = 1;
     for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
       points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
-    int64_t wanted =
-        std::clamp<int64_t>(points / kMinTaskPoints, 1, kMaxTasks);
+    int64_t wanted = std::clamp<int64_t>(points / kMinTaskPoints, 1, kMaxTasks);
     for (unsigned dim : tiling.order) {
       if (wanted <= 1)
         break;
-      int64_t unit = (int)dim == tiling.laneDim ? tiling.vectors * tiling.lanes
+      int64_t unit = (int)dim == tiling.laneDim  ? tiling.vectors * tiling.lanes
                      : (int)dim == tiling.rowDim ? tiling.rows
-                                                 : 1;
+                     : llvm::is_contained(tiling.unrolled, dim) ? sizes[dim]
+                                                                : 1;
       int64_t units = llvm::divideCeil(sizeOf(dim), unit);
       int64_t pieces = std::min(units, wanted);
       if (pieces <= 1)

@@ -20,6 +20,9 @@ struct Tiling {
   /// Parallel dimension of which a tile holds several points; -1 for none.
   int rowDim = -1;
   int64_t rows = 1;
+  /// Parallel dimensions of constant size that a tile covers whole: they share all
+  /// loads.
+  llvm::SmallVector<unsigned> unrolled;
   /// Parallel dimensions from the outermost loop of a task to the innermost.
   llvm::SmallVector<unsigned> order;
   /// Per dimension: points of a task, 0 for all.

@@ -65,4 +65,22 @@ def LowerCopies : Pass<"cpu-lower-copies"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def UseWinograd : Pass<"cpu-use-winograd", "::mlir::func::FuncOp"> {
+  let summary = "Compute 3x3 convolutions with Winograd's F(2x2, 3x3)";
+  let description = [{
+    A convolution of stride 1 with constant weights and constant sizes becomes a
+    transform of its input, one batched matrix product and a transform of the
+    products that takes in the pointwise op behind it, where the cost model of
+    docs/RationaleCodegen.md finds that it pays. The result is rounded differently
+    from the direct sum, with an error of the same size.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "unsigned", "32",
+           "Width of a vector register in bytes">
+  ];
+}
+
 #endif // ONNX_AOT_CODEGEN_CPU_PASSES
