@@ -467,6 +467,7 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
     return;
   }
   if (tiling.laneDim < 0 || !domain->isReductionDim(tiling.laneDim)) {
+    prefetchPanel(op, point);
     accumulate(op, combiner, point, accumulators);
     return;
   }
@@ -500,6 +501,34 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
     laneExtent = {index, 1, rest, 0};
     accumulate(op, combiner, point, accumulators);
   });
+}
+
+/// Asks for the row of the next panel that lies where the tile now reads the current
+/// one: with few rows of the other operand, weights come from memory once per run.
+void KernelEmitter::prefetchPanel(linalg::GenericOp op, Point at) {
+  if (!tiling.prefetchPanels)
+    return;
+  for (unsigned dim : tiling.order)
+    at[dim] = LinearIndex::of(extents[dim].base);
+  at[tiling.laneDim] = at[tiling.laneDim] + tiling.vectors * tiling.lanes;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (!isPanelMap(map))
+      continue;
+    Value source = getArgument(operand->get());
+    SmallVector<LinearIndex> indices = getIndices(map, op, at);
+    int64_t bytes = cast<MemRefType>(source.getType()).getElementTypeBitWidth() / 8;
+    int64_t perLine = std::max<int64_t>(1, target.cacheLine / bytes);
+    for (int64_t column = 0; column < tiling.vectors * tiling.lanes;
+         column += perLine) {
+      SmallVector<Value> place;
+      for (const LinearIndex &index : ArrayRef(indices).drop_back())
+        place.push_back(materialize(index));
+      place.push_back(constant(column));
+      memref::PrefetchOp::create(builder, loc, source, place, /*isWrite=*/false,
+                                 /*localityHint=*/2, /*isDataCache=*/true);
+    }
+  }
 }
 
 void KernelEmitter::accumulate(linalg::GenericOp op, const Combiner &combiner,

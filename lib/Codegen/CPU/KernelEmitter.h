@@ -98,6 +98,7 @@ private:
                           llvm::SmallVector<mlir::Value> &accumulators,
                           mlir::linalg::GenericOp op,
                           const codegen::Combiner &combiner);
+  void prefetchPanel(mlir::linalg::GenericOp op, Point point);
   void accumulate(mlir::linalg::GenericOp op, const codegen::Combiner &combiner,
                   Point point, llvm::SmallVector<mlir::Value> &accumulators);
   void storeResults(mlir::linalg::GenericOp op);

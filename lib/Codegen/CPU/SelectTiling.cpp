@@ -163,6 +163,11 @@ private:
         (target.vectorRegisters - tiling.vectors - 1) / tiling.vectors;
     most = std::clamp<int64_t>(most, 1, 14);
     tiling.rows = chooseRows(m, most);
+    tiling.prefetchPanels =
+        m != 1 &&
+        llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *operand) {
+          return isPanelMap(root.getMatchingIndexingMap(operand));
+        });
   }
 
   static int64_t chooseRows(int64_t m, int64_t most) {
@@ -299,6 +304,12 @@ private:
 Tiling onnx_aot::cpu::selectTiling(const TilingInput &input,
                                    const TargetInfo &target) {
   return Selector(input, target).select();
+}
+
+bool onnx_aot::cpu::isPanelMap(AffineMap map) {
+  return llvm::any_of(map.getResults(), [](AffineExpr expr) {
+    return expr.getKind() == AffineExprKind::FloorDiv;
+  });
 }
 
 int64_t onnx_aot::cpu::getPanelWidth(int64_t n, int64_t m,

@@ -8,8 +8,8 @@
 
 namespace onnx_aot::cpu {
 
-/// The plan for one kernel. A task is what one thread does at once; inside it the
-/// kernel runs tile by tile, a tile being what is held in registers.
+/// The plan for one kernel. A task is what one thread does at once; inside it
+/// the kernel runs tile by tile, a tile being what is held in registers.
 struct Tiling {
   /// Dimension along which vectors run; -1 when the kernel has none.
   int laneDim = -1;
@@ -20,13 +20,15 @@ struct Tiling {
   /// Parallel dimension of which a tile holds several points; -1 for none.
   int rowDim = -1;
   int64_t rows = 1;
-  /// Parallel dimensions of constant size that a tile covers whole: they share all
-  /// loads.
+  /// Parallel dimensions of constant size that a tile covers whole: they share
+  /// all loads.
   llvm::SmallVector<unsigned> unrolled;
   /// Parallel dimensions from the outermost loop of a task to the innermost.
   llvm::SmallVector<unsigned> order;
   /// Per dimension: points of a task, 0 for all.
   llvm::SmallVector<int64_t> blocks;
+  /// Several tiles read one panel of weights: time to fetch the next one.
+  bool prefetchPanels = false;
   /// Reduction loops of a constant size up to this are unrolled.
   int64_t unrollReduction = 0;
 };
@@ -43,8 +45,11 @@ struct TilingInput {
 /// docs/RationaleCodegen.md for the reasons.
 Tiling selectTiling(const TilingInput &input, const TargetInfo &target);
 
-/// Columns per panel in which the constant right-hand side of a contraction with
-/// `n` columns is packed.
+/// The map of an operand that is stored in panels.
+bool isPanelMap(mlir::AffineMap map);
+
+/// Columns per panel in which the constant right-hand side of a contraction
+/// with `n` columns is packed.
 int64_t getPanelWidth(int64_t n, int64_t m, unsigned elementBytes,
                       const TargetInfo &target);
 
