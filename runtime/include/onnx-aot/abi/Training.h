@@ -1,11 +1,11 @@
-/*===- Training.h - binary interface of a compiled training module -*- C
--*-===//
+/*===- Training.h - binary interface of a compiled training module -*- C -*-===//
 //
 // A training module is a few programs, each an OnnxAotModule, that share the
 // model's state: parameters, gradients, optimizer slots. The state is the
 // caller's memory; every program says which of its inputs and outputs is which
-// piece of it. An output that is a piece of state is written to the very memory
-// that the input of the same piece is read from: it is updated in place.
+// piece of it. What a program updates is an input of it, flagged
+// ONNX_AOT_VALUE_IN_OUT, and no output: the new value is in the same memory
+// after the run. Bindings may be in any order; a program has only those it needs.
 // Exported as `<prefix>_training`. C99 and C++17.
 //
 //===----------------------------------------------------------------------===*/
@@ -106,7 +106,7 @@ typedef struct OnnxAotTraining {
   const char *const *inputs;
   OnnxAotProgram train; /**< forward, loss, backward; gradients accumulated */
   OnnxAotProgram eval;  /**< forward and loss as in inference */
-  OnnxAotProgram optimizer; /**< clipping and update */
+  OnnxAotProgram update; /**< clipping and the optimizer's step */
   /** Forward, backward and update in one, without gradient buffers; null where
    *  clipping by norm or accumulation needs the whole gradient. */
   OnnxAotProgram fused;
