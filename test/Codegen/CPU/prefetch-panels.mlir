@@ -5,9 +5,9 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 
 // Several tiles of rows read a panel: the next one is asked for meanwhile.
-// CHECK-LABEL: func.func private @kernel.0
+// CHECK-LABEL: func.func private @k0
 // CHECK: scf.for
-// CHECK: memref.prefetch %{{.*}}, read, locality<2>, data : memref<2x3x16xf32
+// CHECK: memref.prefetch %{{.*}}, read, locality<2>, data : memref<4x3x8xf32>
 // CHECK: vector.fma
 module attributes {abi.symbols = []} {
   func.func @main(%a: tensor<48x3xf32> {abi.value = {dims = array<i64: 48, 3>, name = "a", type = 1 : i32}})
