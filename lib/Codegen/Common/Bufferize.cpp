@@ -131,18 +131,17 @@ bool isUpdateOf(Value value, Value carried) {
   return true;
 }
 
-/// Bufferisation wants a loop to carry each tensor in one buffer. A tensor of
-/// constant shape may always be written over the last one.
-void carryInPlace(scf::ForOp loop, IRRewriter &rewriter) {
-  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+/// A loop should carry each tensor in one buffer. A tensor of constant shape may
+/// always be written over the last one; others get a new buffer each time.
+void carryInPlace(Operation *yield, ValueRange arguments, IRRewriter &rewriter) {
   rewriter.setInsertionPoint(yield);
-  for (auto [operand, carried] :
-       llvm::zip_equal(yield->getOpOperands(), loop.getRegionIterArgs())) {
+  for (auto [operand, carried] : llvm::zip(yield->getOpOperands(), arguments)) {
     auto type = dyn_cast<RankedTensorType>(carried.getType());
-    if (!type || !type.hasStaticShape() || isUpdateOf(operand.get(), carried))
+    if (!type || !type.hasStaticShape() || operand.get().getType() != type ||
+        isUpdateOf(operand.get(), carried))
       continue;
-    operand.set(MaterializeInDestinationOp::create(rewriter, yield.getLoc(),
-                                                   type, operand.get(), carried)
+    operand.set(MaterializeInDestinationOp::create(rewriter, yield->getLoc(), type,
+                                                   operand.get(), carried)
                     .getResult());
   }
 }
@@ -153,8 +152,15 @@ struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
     if (!entry)
       return;
     IRRewriter rewriter(&getContext());
-    entry.walk([&](scf::ForOp loop) { carryInPlace(loop, rewriter); });
+    entry.walk([&](Operation *op) {
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        carryInPlace(loop.getBody()->getTerminator(), loop.getRegionIterArgs(),
+                     rewriter);
+      else if (auto loop = dyn_cast<scf::WhileOp>(op))
+        carryInPlace(loop.getYieldOp(), loop.getAfterArguments(), rewriter);
+    });
     OneShotBufferizationOptions options;
+    options.allowReturnAllocsFromLoops = true;
     BufferizationState state;
     if (failed(eliminateEmptyTensors(rewriter, entry)) ||
         failed(runOneShotBufferize(entry, options, state)))

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -85,6 +86,25 @@ private:
     return hoisted.lookup(value);
   }
 
+  /// Whether a loop around the allocation carries the buffer on: each iteration
+  /// then needs one of its own.
+  bool outlivesIteration(memref::AllocOp alloc,
+                         const BufferViewFlowAnalysis::ValueSetT &views) {
+    for (Operation *op = alloc->getParentOp(); op && !isa<func::FuncOp>(op);
+         op = op->getParentOp()) {
+      if (!isa<LoopLikeOpInterface>(op))
+        continue;
+      auto isCarried = [&](Value view) {
+        auto argument = dyn_cast<BlockArgument>(view);
+        return argument ? argument.getOwner()->getParentOp() == op
+                        : view.getDefiningOp() == op;
+      };
+      if (llvm::any_of(views, isCarried))
+        return true;
+    }
+    return false;
+  }
+
   void collectBuffers() {
     BufferViewFlowAnalysis aliases(entry);
     DenseMap<Operation *, int64_t> order;
@@ -94,14 +114,16 @@ private:
     SmallVector<memref::AllocOp> allocs;
     entry.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     for (memref::AllocOp alloc : allocs) {
-      if (!llvm::all_of(alloc.getDynamicSizes(),
+      BufferViewFlowAnalysis::ValueSetT views = aliases.resolve(alloc);
+      if (outlivesIteration(alloc, views) ||
+          !llvm::all_of(alloc.getDynamicSizes(),
                         [](Value v) { return dependsOnSymbolsOnly(v); })) {
         allocateAtRunTime(alloc);
         continue;
       }
       Buffer buffer;
       buffer.alloc = alloc;
-      for (Value alias : aliases.resolve(alloc))
+      for (Value alias : views)
         for (Operation *user : alias.getUsers()) {
           int64_t index = order.lookup(block.findAncestorOpInBlock(*user));
           buffer.first = std::min(buffer.first, index);

@@ -112,6 +112,8 @@ struct ScanOutput {
   bool isReversed = false;
   /// Type of one iteration's value.
   RankedTensorType type;
+  /// The first value tells the sizes: until then the buffer has no elements.
+  bool isLate = false;
 };
 
 /// Stores one iteration's value.
@@ -144,11 +146,11 @@ Value extractIteration(OpBuilder &builder, Location loc, Value tensor, int64_t a
   return createCast(builder, loc, slice, type);
 }
 
-/// The buffer for `length` values of a body's output. Its other sizes must be
-/// known before the loop runs.
-FailureOr<Value> createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
-                                  const LoweringContext &lowering, Value result,
-                                  const ScanOutput &output, Value length) {
+/// The buffer for `length` values of a body's output; without elements where its
+/// other sizes are not known before the loop runs, or where `isLate` says so.
+Value createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
+                       const LoweringContext &lowering, Value result,
+                       ScanOutput &output, Value length) {
   onnx::Shape shape = *onnx::getShape(result);
   SmallVector<OpFoldResult> sizes;
   for (auto [i, dim] : llvm::enumerate(shape)) {
@@ -157,15 +159,57 @@ FailureOr<Value> createScanBuffer(ConversionPatternRewriter &rewriter, Location 
       continue;
     }
     FailureOr<OpFoldResult> size = getSize(rewriter, loc, lowering, dim, result);
-    if (failed(size))
-      return failure();
-    sizes.push_back(*size);
+    output.isLate |= failed(size);
+    sizes.push_back(succeeded(size) ? *size
+                                    : OpFoldResult(rewriter.getIndexAttr(0)));
   }
-  return createEmpty(rewriter, loc, sizes, output.type.getElementType());
+  if (output.isLate)
+    sizes[output.axis] = rewriter.getIndexAttr(0);
+  Value buffer = createEmpty(rewriter, loc, sizes, output.type.getElementType());
+  if (!output.isLate)
+    return buffer;
+  SmallVector<int64_t> dynamic;
+  for (auto [i, size] : llvm::enumerate(output.type.getShape()))
+    dynamic.push_back(size);
+  dynamic.insert(dynamic.begin() + output.axis, ShapedType::kDynamic);
+  return createCast(rewriter, loc, buffer,
+                    RankedTensorType::get(dynamic, output.type.getElementType()));
 }
 
-constexpr StringLiteral kSizesNeeded =
-    "sizes of a scan output must be known before the loop runs";
+/// The buffer of a late scan output with room at `count`, the number of values
+/// that it holds: a larger one of `capacity` values when it is full.
+Value makeRoom(OpBuilder &builder, Operation *op, const ScanOutput &output,
+               Value buffer, Value value, Value count, Value capacity) {
+  Location loc = op->getLoc();
+  IndexBuilder b(builder, loc);
+  SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, buffer);
+  SmallVector<OpFoldResult> wanted = getRuntimeSizes(builder, loc, value);
+  wanted.insert(wanted.begin() + output.axis, getAsOpFoldResult(capacity));
+  Value isFirst = b.compare(arith::CmpIPredicate::eq, count, b.constant(0));
+  for (auto [dim, pair] : llvm::enumerate(llvm::zip_equal(own, wanted))) {
+    if (static_cast<int64_t>(dim) == output.axis)
+      continue;
+    Value isSame = b.compare(arith::CmpIPredicate::eq, b.get(std::get<0>(pair)),
+                             b.get(std::get<1>(pair)));
+    createCheck(builder, op,
+                builder.createOrFold<arith::OrIOp>(loc, isFirst, isSame),
+                "a scan output changes its shape");
+  }
+  Value isFull = b.compare(arith::CmpIPredicate::sge, count,
+                           b.get(own[output.axis]));
+  return createIf(
+      builder, loc, isFull,
+      [&](OpBuilder &inner, Location l) -> SmallVector<Value> {
+        Value larger = createEmpty(inner, l, wanted,
+                                   getElementTypeOrSelf(buffer.getType()));
+        SmallVector<OpFoldResult> offsets(own.size(), inner.getIndexAttr(0));
+        SmallVector<OpFoldResult> strides(own.size(), inner.getIndexAttr(1));
+        larger = tensor::InsertSliceOp::create(inner, l, buffer, larger, offsets,
+                                               own, strides);
+        return {createCast(inner, l, larger, buffer.getType())};
+      },
+      [&](OpBuilder &, Location) -> SmallVector<Value> { return {buffer}; })[0];
+}
 
 //===--- Scan -------------------------------------------------------------===//
 
@@ -203,11 +247,8 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
           {*onnx::normalizeAxis(getEntry(op.getScanOutputAxes(), i - numCarried),
                                 type.getRank() + 1),
            getEntry(op.getScanOutputDirections(), i - numCarried) != 0, type});
-      FailureOr<Value> buffer = createScanBuffer(
-          rewriter, loc, lowering, op.getResult(i), outputs.back(), length);
-      if (failed(buffer))
-        return unsupported(op, kSizesNeeded);
-      initial.push_back(*buffer);
+      initial.push_back(createScanBuffer(rewriter, loc, lowering, op.getResult(i),
+                                         outputs.back(), length));
     }
 
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
@@ -238,11 +279,14 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
       for (int64_t i = 0; i < numCarried; ++i)
         next.push_back(
             carryOn(rewriter, loc, results[i], loop.getRegionIterArgs()[i]));
-      for (auto [i, output] : llvm::enumerate(outputs))
-        next.push_back(insertIteration(
-            rewriter, loc, loop.getRegionIterArgs()[numCarried + i],
-            results[numCarried + i], output.axis,
-            output.isReversed ? backward : forward));
+      for (auto [i, output] : llvm::enumerate(outputs)) {
+        Value buffer = loop.getRegionIterArgs()[numCarried + i],
+              value = results[numCarried + i];
+        if (output.isLate)
+          buffer = makeRoom(rewriter, op, output, buffer, value, forward, length);
+        next.push_back(insertIteration(rewriter, loc, buffer, value, output.axis,
+                                       output.isReversed ? backward : forward));
+      }
       scf::YieldOp::create(rewriter, loc, next);
     }
     SmallVector<Value> results;
@@ -304,18 +348,15 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
       initial.push_back(createCast(rewriter, loc, value, type));
     SmallVector<ScanOutput> outputs;
     for (int64_t i = numCarried, e = op.getNumResults(); i < e; ++i) {
-      outputs.push_back({0, false, cast<RankedTensorType>((*yieldTypes)[i + 1])});
       // A loop of unknown length starts with no room and grows.
-      FailureOr<Value> buffer =
-          createScanBuffer(rewriter, loc, lowering, op.getResult(i), outputs.back(),
-                           isCounted ? limit : zero);
-      if (failed(buffer))
-        return unsupported(op, kSizesNeeded);
-      SmallVector<int64_t> shape(
-          cast<RankedTensorType>(buffer->getType()).getShape());
+      outputs.push_back(
+          {0, false, cast<RankedTensorType>((*yieldTypes)[i + 1]), !isCounted});
+      Value buffer = createScanBuffer(rewriter, loc, lowering, op.getResult(i),
+                                      outputs.back(), isCounted ? limit : zero);
+      SmallVector<int64_t> shape(cast<RankedTensorType>(buffer.getType()).getShape());
       shape[0] = ShapedType::kDynamic;
       initial.push_back(createCast(
-          rewriter, loc, *buffer,
+          rewriter, loc, buffer,
           RankedTensorType::get(shape, outputs.back().type.getElementType())));
     }
     SmallVector<Type> types;
@@ -337,16 +378,19 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
     Block *after = rewriter.createBlock(&loop.getAfter(), {}, types, locations);
     FailureOr<SmallVector<Value>> next =
         runIteration(rewriter, op, after->getArguments(), *argumentTypes,
-                     *yieldTypes, isCounted);
+                     *yieldTypes, outputs, isCounted ? limit : Value());
     if (failed(next))
       return unsupported(op, kRankNeeded);
     scf::YieldOp::create(rewriter, loc, *next);
 
     rewriter.setInsertionPointAfter(loop);
-    SmallVector<Value> results;
-    for (auto [result, type] :
-         llvm::zip_equal(loop.getResults().drop_front(2), *resultTypes))
-      results.push_back(createCast(rewriter, loc, result, type));
+    SmallVector<Value> results(loop.getResults().drop_front(2));
+    for (auto [output, result] :
+         llvm::zip_equal(outputs, MutableArrayRef(results).drop_front(numCarried)))
+      if (output.isLate)
+        result = cutToLength(rewriter, loc, result, loop.getResult(0));
+    for (auto [result, type] : llvm::zip_equal(results, *resultTypes))
+      result = createCast(rewriter, loc, result, type);
     rewriter.replaceOp(op, results);
     return success();
   }
@@ -355,7 +399,8 @@ private:
   FailureOr<SmallVector<Value>>
   runIteration(ConversionPatternRewriter &rewriter, onnx::LoopOp op,
                ValueRange carried, ArrayRef<Type> argumentTypes,
-               ArrayRef<Type> yieldTypes, bool isCounted) const {
+               ArrayRef<Type> yieldTypes, ArrayRef<ScanOutput> outputs,
+               Value limit) const {
     Location loc = op.getLoc();
     IndexBuilder b(rewriter, loc);
     int64_t numCarried = argumentTypes.size();
@@ -379,9 +424,17 @@ private:
                             getCondition(rewriter, loc, results[0])};
     for (int64_t i = 0; i < numCarried; ++i)
       next.push_back(carryOn(rewriter, loc, results[i + 1], carried[i + 2]));
-    for (auto [buffer, value] : llvm::zip_equal(carried.drop_front(numCarried + 2),
-                                                results.drop_front(numCarried + 1))) {
-      Value room = isCounted ? buffer : grow(rewriter, loc, buffer);
+    for (auto [output, buffer, value] :
+         llvm::zip_equal(outputs, carried.drop_front(numCarried + 2),
+                         results.drop_front(numCarried + 1))) {
+      Value room = buffer;
+      if (output.isLate) {
+        // The room doubles, so that copying costs no more than the values.
+        Value capacity = limit;
+        if (!capacity)
+          capacity = b.max(b.add(carried[0], carried[0]), b.constant(8));
+        room = makeRoom(rewriter, op, output, buffer, value, carried[0], capacity);
+      }
       next.push_back(createCast(
           rewriter, loc, insertIteration(rewriter, loc, room, value, 0, carried[0]),
           buffer.getType()));
@@ -389,18 +442,14 @@ private:
     return next;
   }
 
-  /// The tensor with room for one more entry.
-  static Value grow(OpBuilder &builder, Location loc, Value tensor) {
-    IndexBuilder b(builder, loc);
-    SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, tensor);
-    SmallVector<OpFoldResult> sizes = own;
-    sizes[0] = getAsOpFoldResult(b.add(b.get(own[0]), b.constant(1)));
-    SmallVector<OpFoldResult> offsets(own.size(), builder.getIndexAttr(0));
-    SmallVector<OpFoldResult> strides(own.size(), builder.getIndexAttr(1));
-    Value larger = createEmpty(builder, loc, sizes,
-                               getElementTypeOrSelf(tensor.getType()));
-    return tensor::InsertSliceOp::create(builder, loc, tensor, larger, offsets, own,
-                                         strides);
+  /// The values that a buffer really holds.
+  static Value cutToLength(OpBuilder &builder, Location loc, Value buffer,
+                           Value length) {
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, buffer);
+    sizes[0] = getAsOpFoldResult(length);
+    SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+    SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
+    return createSlice(builder, loc, buffer, offsets, sizes, strides);
   }
 };
 
