@@ -29,6 +29,14 @@ static LogicalResult writeQuickGelu(FunctionWriter &writer) {
   return success();
 }
 
+/// The gate a * sigmoid(alpha * a), times b; of opset 28.
+static LogicalResult writeSwiGlu(FunctionWriter &writer) {
+  Name gate = writer.add("Swish", {writer.input(0)},
+                         {{"alpha", writer.getFloat("alpha", 1.0f)}});
+  writer.result(0, writer.add("Mul", {gate, writer.input(1)}));
+  return success();
+}
+
 /// x + bias + skip
 static LogicalResult writeBiasAdd(FunctionWriter &writer) {
   Name sum = writer.plus(writer.input(0), writer.input(1));
@@ -82,7 +90,8 @@ static LogicalResult writeIsAllFinite(FunctionWriter &writer) {
 
 void addElementwiseFunctions(OperatorFunctions &list) {
   list.insert(list.end(),
-              {{"com.microsoft", "Gelu", 1, 1, writeExactGelu, {}},
+              {{"", "SwiGLU", 2, 2, writeSwiGlu, {"alpha"}},
+               {"com.microsoft", "Gelu", 1, 1, writeExactGelu, {}},
                {"com.microsoft", "BiasGelu", 2, 2, writeExactGelu, {}},
                {"com.microsoft", "FastGelu", 1, 2, writeFastGelu, {}},
                {"com.microsoft", "QuickGelu", 1, 1, writeQuickGelu, {"alpha"}},
