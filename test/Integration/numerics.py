@@ -224,6 +224,18 @@ def value_info(name, array):
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
 
 
+# ---- Axes, sizes and steps that the run tells --------------------------------------------------------
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+case("Unsqueeze", [X, i64(-1, 0)], X[None, ..., None])
+case("Unsqueeze", [X, i64(2, 1)], X[:, None, None])
+case("Squeeze", [X[:, None, :, None], i64(-2, 1)], X)
+case("Squeeze", [X[:, None, :, None], i64(1)], X[:, :, None])
+case("Split", [X[0], i64(0, 3, 0)], X[0][:0], X[0], X[0][3:])
+case("Slice", [X, i64(3), i64(9), i64(1)], X[:, 3:])
+case("Slice", [X, i64(4, 0), i64(9, 2), i64(2, 1)], X[:, 0:2, 4:])
+
+
 def build_model(cases, constant):
     """Returns one model of all cases, its inputs and its expected outputs by name."""
     nodes, inputs, outputs = [], {}, {}

@@ -10,6 +10,7 @@
 #include "ConvolutionLowering.h"
 #include "IndexedGeneric.h"
 #include "ScalarBuilder.h"
+#include "ShapeScalars.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -205,10 +206,15 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
     if (!type || !inputType || inputType.getRank() != 3)
       return unsupported(op,
                          "image_shape must have a known number of elements");
-    if (!block || static_cast<int64_t>(block->size()) + 2 != type.getRank())
-      return unsupported(op,
-                         "block_shape is not known at compile time (supported: "
-                         "a constant)");
+    auto blockType = dyn_cast<RankedTensorType>(adaptor.getBlockShape().getType());
+    if (blockType.getRank() != 1 ||
+        blockType.getDimSize(0) + 2 != type.getRank())
+      return unsupported(op, "the number of elements in block_shape must be known "
+                             "and be that of image_shape");
+    // Sizes that only the run knows: the rest of the window does not need them.
+    bool isDynamic = !block;
+    if (isDynamic)
+      block.emplace(type.getRank() - 2, 1);
     FailureOr<onnx::Window> window =
         onnx::getWindow(op, {*block, op.getStrides(), op.getDilations(),
                              op.getPads(), "", false});
@@ -217,39 +223,46 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
 
     Location loc = op.getLoc();
     Value input = adaptor.getInput();
-    int64_t rank = window->getRank(), elements = 1;
-    for (int64_t size : window->kernel)
-      elements *= size;
+    int64_t rank = window->getRank();
+    SmallVector<Value> kernel = getKernel(rewriter, op, adaptor, *window, isDynamic);
     SmallVector<OpFoldResult> columns = getRuntimeSizes(rewriter, loc, input);
-    SmallVector<OpFoldResult> sizes{
-        columns[0],
-        foldSizes(rewriter, loc,
-                  rewriter.getAffineDimExpr(0).floorDiv(elements), columns[1])};
+    IndexBuilder ib(rewriter, loc);
+    Value elements = ib.product(kernel);
+    Value channels = ib.div(ib.get(columns[1]), elements);
+    if (isDynamic)
+      createCheck(rewriter, op,
+                  ib.compare(arith::CmpIPredicate::eq, ib.mul(channels, elements),
+                             ib.get(columns[1])),
+                  "the number of rows is no multiple of the block's elements");
+    SmallVector<OpFoldResult> sizes{columns[0], getAsOpFoldResult(channels)};
     SmallVector<Value> blocks;
     for (int64_t i = 0; i < rank; ++i) {
       OpFoldResult size = getImageSize(rewriter, loc, op, adaptor, type, i);
       sizes.push_back(size);
-      AffineExpr count =
-          window->getOutputDim(i, onnx::Dim(rewriter.getAffineDimExpr(0)))
-              .getExpr();
-      blocks.push_back(getValueOrCreateConstantIndexOp(
-          rewriter, loc, foldSizes(rewriter, loc, count, size)));
+      // Windows along this dimension: from the first to the last that fits.
+      Value padded = ib.add(ib.get(size), ib.constant(window->padsBegin[i] +
+                                                      window->padsEnd[i]));
+      Value extent = ib.add(ib.mul(ib.sub(kernel[i], ib.constant(1)),
+                                   ib.constant(window->dilations[i])),
+                            ib.constant(1));
+      Value steps = ib.div(ib.max(ib.sub(padded, extent), ib.constant(0)),
+                           ib.constant(window->strides[i]));
+      Value fits = ib.compare(arith::CmpIPredicate::sge, padded, extent);
+      blocks.push_back(ib.select(fits, ib.add(steps, ib.constant(1)),
+                                 ib.constant(0)));
     }
     Value limit = getValueOrCreateConstantIndexOp(rewriter, loc, columns[2]);
     Type elementType = type.getElementType();
     Type accumulator = getAccumulatorType(elementType);
-    SmallVector<OpFoldResult> kernel;
-    for (int64_t size : window->kernel)
-      kernel.push_back(rewriter.getIndexAttr(size));
     Value zero = createScalarConstant(rewriter, loc, 0, accumulator);
     Value y = createReductionFromIndices(
-        rewriter, loc, sizes, kernel, zero,
+        rewriter, loc, sizes, getAsOpFoldResult(kernel), zero,
         [&](OpBuilder &b, Location l, ArrayRef<Value> indices,
             ArrayRef<Value> taps, Value running) -> Value {
           ScalarBuilder s(b, l, /*isUnsigned=*/false);
           Value row = indices[1], column, isHit;
           for (int64_t i = 0; i < rank; ++i) {
-            row = s.add(s.mul(row, s.like(row, window->kernel[i])), taps[i]);
+            row = s.add(s.mul(row, kernel[i]), taps[i]);
             Value offset =
                 s.sub(s.add(indices[i + 2], s.like(row, window->padsBegin[i])),
                       s.mul(taps[i], s.like(row, window->dilations[i])));
@@ -266,14 +279,14 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
               s.create<arith::AndIOp>(isHit, isInside(b, l, column, limit));
           auto read = scf::IfOp::create(
               b, l, inside,
-              [&](OpBuilder &ib, Location) {
+              [&](OpBuilder &inner, Location) {
                 Value element = tensor::ExtractOp::create(
-                    ib, l, input, ValueRange{indices[0], row, column});
+                    inner, l, input, ValueRange{indices[0], row, column});
                 scf::YieldOp::create(
-                    ib, l, convertScalar(ib, l, element, accumulator));
+                    inner, l, convertScalar(inner, l, element, accumulator));
               },
-              [&](OpBuilder &ib, Location) {
-                scf::YieldOp::create(ib, l, zero);
+              [&](OpBuilder &inner, Location) {
+                scf::YieldOp::create(inner, l, zero);
               });
           return createAdd(b, l, running, read.getResult(0));
         });
@@ -283,6 +296,26 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
   }
 
 private:
+  /// The block's sizes. One below 1 would be a window of nothing.
+  static SmallVector<Value> getKernel(OpBuilder &builder, onnx::Col2ImOp op,
+                                      OpAdaptor adaptor,
+                                      const onnx::Window &window,
+                                      bool isDynamic) {
+    IndexBuilder b(builder, op.getLoc());
+    if (!isDynamic)
+      return llvm::map_to_vector(window.kernel,
+                                 [&](int64_t size) { return b.constant(size); });
+    SmallVector<Value> kernel =
+        getIndexElements(builder, op.getLoc(), adaptor.getBlockShape());
+    for (Value &size : kernel) {
+      createCheck(builder, op,
+                  b.compare(arith::CmpIPredicate::sge, size, b.constant(1)),
+                  "a size in block_shape is not positive");
+      size = b.max(size, b.constant(1));
+    }
+    return kernel;
+  }
+
   static OpFoldResult getImageSize(OpBuilder &builder, Location loc,
                                    onnx::Col2ImOp op, OpAdaptor adaptor,
                                    RankedTensorType type, int64_t i) {

@@ -9,7 +9,9 @@
 
 #include "Contraction.h"
 #include "IndexedGeneric.h"
+#include "ReshapeUtils.h"
 #include "ScalarBuilder.h"
+#include "ShapeScalars.h"
 
 #include "onnx-aot/Dialect/Onnx/IR/Sampling.h"
 
@@ -45,24 +47,27 @@ Value createFactors(OpBuilder &builder, Location loc,
       builder, loc, sizes, type,
       [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
         ScalarBuilder s(b, l, /*isUnsigned=*/false);
-        // Whole turns are taken off while the product is still exact.
-        Value turns =
-            s.create<arith::RemSIOp>(s.mul(at[0], at[1]), transform.length);
-        Value angle = s.div(
-            s.mul(toFloat(b, l, turns, f64), s.constant(kTwoPi, f64)), length);
-        Value cosine = s.create<math::CosOp>(angle);
-        Value sine = s.create<math::SinOp>(angle);
         // (a + ib)(cos -+ i sin): the sign of the sine by parts and direction.
         Value zero = s.like(at[0], 0);
         Value fromReal = s.compare(Compare::Equal, at[2], zero);
         Value toReal = s.compare(Compare::Equal, at[3], zero);
         Value isCosine =
             s.create<arith::CmpIOp>(arith::CmpIPredicate::eq, fromReal, toReal);
-        Value negated = s.negate(sine);
-        Value forward = s.select(fromReal, negated, sine);
-        Value backward = s.select(fromReal, sine, negated);
+        // Whole turns are taken off while the product is still exact, and a
+        // cosine is the sine of a quarter of a turn more.
+        Value turns =
+            s.create<arith::RemSIOp>(s.mul(at[0], at[1]), transform.length);
+        Value quarters = s.mul(turns, s.like(turns, 4));
+        quarters = s.add(quarters, s.select(isCosine, transform.length, zero));
+        Value angle = s.div(
+            s.mul(toFloat(b, l, quarters, f64), s.constant(kTwoPi / 4, f64)),
+            length);
+        Value wave = s.create<math::SinOp>(angle);
+        Value negated = s.negate(wave);
+        Value forward = s.select(fromReal, negated, wave);
+        Value backward = s.select(fromReal, wave, negated);
         Value factor =
-            s.select(isCosine, cosine, transform.inverse ? backward : forward);
+            s.select(isCosine, wave, transform.inverse ? backward : forward);
         if (transform.mirrored) {
           // All terms but the first and the middle one stand for two.
           Value twice = s.add(at[1], at[1]);
@@ -110,59 +115,117 @@ struct LowerDft : OnnxLowering<onnx::DFTOp> {
     int64_t rank = inputType.getRank(), last = rank - 1;
     if (inputType.isDynamicDim(last))
       return unsupported(op, "last size is not known at compile time (1 or 2)");
-    int64_t axis = -2;
-    if (op.getAxis()) {
-      auto given = onnx::getConstantIntegers(op.getAxis());
-      if (!given || given->size() != 1)
-        return unsupported(op, "axis is not known at compile time");
-      axis = given->front();
+    Location loc = op.getLoc();
+    std::optional<SmallVector<int64_t>> given{{-2}};
+    if (op.getAxis())
+      given = onnx::getConstantIntegers(op.getAxis());
+    if (!given) {
+      Value y = transformAtRuntime(rewriter, op, adaptor, type);
+      rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+      return success();
     }
-    FailureOr<int64_t> normalized = onnx::normalizeAxis(axis, rank);
-    if (failed(normalized) || *normalized == last)
+    FailureOr<int64_t> axis = failure();
+    if (given->size() == 1)
+      axis = onnx::normalizeAxis(given->front(), rank);
+    if (failed(axis) || *axis == last)
       return unsupported(op, "axis is out of range");
-    axis = *normalized;
+    Value y =
+        transform(rewriter, op, adaptor, adaptor.getInput(), *axis, type);
+    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
+    return success();
+  }
 
+private:
+  /// Along an axis that only the run knows: all dimensions before it become one,
+  /// and so do those behind it.
+  static Value transformAtRuntime(ConversionPatternRewriter &rewriter,
+                                  onnx::DFTOp op, OpAdaptor adaptor,
+                                  RankedTensorType type) {
+    Location loc = op.getLoc();
+    IndexBuilder b(rewriter, loc);
+    auto equals = [&](Value x, int64_t y) {
+      return b.compare(arith::CmpIPredicate::eq, x, b.constant(y));
+    };
+    Value input = adaptor.getInput();
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
+    int64_t last = sizes.size() - 1;
+    Value axis = readInteger(rewriter, loc, adaptor.getAxis());
+    axis = b.select(b.isNegative(axis), b.add(axis, b.constant(last + 1)), axis);
+    createCheck(rewriter, op,
+                b.compare(arith::CmpIPredicate::ult, axis, b.constant(last)),
+                "axis is out of range");
+    Value before = b.constant(1), length = before, behind = before,
+          isBehind = equals(before, 0);
+    for (int64_t dim = 0; dim < last; ++dim) {
+      Value size = b.get(sizes[dim]), isAxis = equals(axis, dim);
+      length = b.select(isAxis, size, length);
+      behind = b.select(isBehind, b.mul(behind, size), behind);
+      Value isPast = b.compare(arith::CmpIPredicate::sle, axis, b.constant(dim));
+      before = b.select(isPast, before, b.mul(before, size));
+      isBehind = isPast;
+    }
+    Value view = createUnflat(
+        rewriter, loc, createFlat(rewriter, loc, input),
+        {getAsOpFoldResult(before), getAsOpFoldResult(length),
+         getAsOpFoldResult(behind), sizes[last]});
+    int64_t none = ShapedType::kDynamic;
+    auto viewType = RankedTensorType::get({none, none, none, type.getDimSize(last)},
+                                          type.getElementType());
+    Value y = transform(rewriter, op, adaptor, view, 1, viewType);
+    Value outputs = b.get(getRuntimeSizes(rewriter, loc, y)[1]);
+    for (int64_t dim = 0; dim < last; ++dim)
+      sizes[dim] = getAsOpFoldResult(
+          b.select(equals(axis, dim), outputs, b.get(sizes[dim])));
+    sizes[last] = rewriter.getIndexAttr(type.getDimSize(last));
+    return createUnflat(rewriter, loc, createFlat(rewriter, loc, y), sizes);
+  }
+
+  /// The transform of `input` along `axis`; `type` is the result's.
+  static Value transform(ConversionPatternRewriter &rewriter, onnx::DFTOp op,
+                         OpAdaptor adaptor, Value input, int64_t axis,
+                         RankedTensorType type) {
     Location loc = op.getLoc();
     ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
-    Value input = adaptor.getInput();
+    auto inputType = cast<RankedTensorType>(input.getType());
+    int64_t rank = inputType.getRank(), last = rank - 1;
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
     Value available =
         getValueOrCreateConstantIndexOp(rewriter, loc, sizes[axis]);
     Value one = s.like(available, 1);
 
-    Transform transform;
-    transform.inverse = op.getInverse() != 0;
-    transform.mirrored = transform.inverse && op.getOnesided() != 0;
-    transform.inputParts = inputType.getDimSize(last);
-    transform.outputParts = transform.mirrored ? 1 : 2;
-    bool halves = op.getOnesided() != 0 && !transform.inverse;
+    Transform factorsOf;
+    factorsOf.inverse = op.getInverse() != 0;
+    factorsOf.mirrored = factorsOf.inverse && op.getOnesided() != 0;
+    factorsOf.inputParts = inputType.getDimSize(last);
+    factorsOf.outputParts = factorsOf.mirrored ? 1 : 2;
+    bool halves = op.getOnesided() != 0 && !factorsOf.inverse;
     if (adaptor.getDftLength())
-      transform.length =
+      factorsOf.length =
           s.max(readInteger(rewriter, loc, adaptor.getDftLength()), one);
-    else if (transform.mirrored)
-      transform.length =
+    else if (factorsOf.mirrored)
+      factorsOf.length =
           s.max(s.mul(s.sub(available, one), s.like(one, 2)), one);
     else
-      transform.length = s.max(available, one);
+      factorsOf.length = s.max(available, one);
     Value half =
-        s.add(s.create<arith::DivSIOp>(transform.length, s.like(one, 2)), one);
-    transform.outputs =
+        s.add(s.create<arith::DivSIOp>(factorsOf.length, s.like(one, 2)), one);
+    factorsOf.outputs =
         getKnownSize(rewriter, type, axis,
-                     getAsOpFoldResult(halves ? half : transform.length));
+                     getAsOpFoldResult(halves ? half : factorsOf.length));
     // Inputs beyond the length are cut off, missing ones are 0.
-    Value usable = transform.mirrored ? half : transform.length;
+    Value usable = factorsOf.mirrored ? half : factorsOf.length;
     Value used = rewriter.createOrFold<arith::MinSIOp>(loc, available, usable);
-    transform.inputs = getAsOpFoldResult(used);
-    if (!adaptor.getDftLength() && !transform.mirrored)
-      transform.inputs = sizes[axis];
+    factorsOf.inputs = getAsOpFoldResult(used);
+    if (!adaptor.getDftLength() && !factorsOf.mirrored)
+      factorsOf.inputs = sizes[axis];
 
     Type elementType = type.getElementType();
     Type compute = getAccumulatorType(elementType);
-    Value factors = createFactors(rewriter, loc, transform, compute);
+    Value factors = createFactors(rewriter, loc, factorsOf, compute);
     SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0)),
         strides(rank, rewriter.getIndexAttr(1)), usedSizes = sizes;
-    usedSizes[axis] = transform.inputs;
-    if (transform.inputs != sizes[axis])
+    usedSizes[axis] = factorsOf.inputs;
+    if (factorsOf.inputs != sizes[axis])
       input = tensor::ExtractSliceOp::create(rewriter, loc, input, offsets,
                                              usedSizes, strides);
     // [result dimensions..., input position, input part]
@@ -179,17 +242,15 @@ struct LowerDft : OnnxLowering<onnx::DFTOp> {
       return AffineMap::get(rank + 2, 0, exprs, rewriter.getContext());
     };
     SmallVector<OpFoldResult> resultSizes = sizes;
-    resultSizes[axis] = transform.outputs;
-    resultSizes[last] = rewriter.getIndexAttr(transform.outputParts);
+    resultSizes[axis] = factorsOf.outputs;
+    resultSizes[last] = rewriter.getIndexAttr(factorsOf.outputParts);
     Value y = createContraction(
         rewriter, loc,
         {{input, map(inputExprs)},
          {factors, map({resultExprs[axis], inputExprs[axis], inputExprs[last],
                         resultExprs[last]})}},
         map(resultExprs), iterators, resultSizes, compute);
-    y = convertFloats(rewriter, loc, y, elementType);
-    rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
-    return success();
+    return convertFloats(rewriter, loc, y, elementType);
   }
 };
 
@@ -205,9 +266,9 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
     auto signalType = dyn_cast<RankedTensorType>(adaptor.getSignal().getType());
     if (!type || !signalType || !isa<FloatType>(type.getElementType()))
       return unsupported(op, "needs floats of known rank");
-    auto step = onnx::getConstantIntegers(op.getFrameStep());
-    if (!step || step->size() != 1 || step->front() < 1)
-      return unsupported(op, "frame_step is not known at compile time");
+    auto known = onnx::getConstantIntegers(op.getFrameStep());
+    if (known && (known->size() != 1 || known->front() < 1))
+      return unsupported(op, "frame_step is not positive");
     Location loc = op.getLoc();
     Value signal = adaptor.getSignal();
     if (signalType.getRank() == 2) {
@@ -246,10 +307,14 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
     transform.inputs = getAsOpFoldResult(transform.length);
     if (!type.isDynamicDim(2) && !halves)
       transform.inputs = transform.outputs;
-    Value frames =
-        s.add(s.create<arith::DivSIOp>(s.sub(available, transform.length),
-                                       s.like(one, step->front())),
-              one);
+    Value step = known ? s.like(one, known->front())
+                       : readInteger(rewriter, loc, adaptor.getFrameStep());
+    if (!known)
+      createCheck(rewriter, op, s.compare(Compare::GreaterOrEqual, step, one),
+                  "frame_step is not positive");
+    step = s.max(step, one);
+    Value frames = s.add(
+        s.create<arith::DivSIOp>(s.sub(available, transform.length), step), one);
     OpFoldResult frameCount =
         getKnownSize(rewriter, type, 1, getAsOpFoldResult(frames));
 
@@ -267,6 +332,18 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
                              convertScalar(b, l, args[1], compute));
           });
     }
+    // Frames that overlap by what only the run knows are copied first.
+    if (!known)
+      signal = createFromIndices(
+          rewriter, loc,
+          {sizes[0], frameCount, transform.inputs, sizes[2]},
+          signalType.getElementType(),
+          [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
+            ScalarBuilder o(b, l, /*isUnsigned=*/false);
+            Value position = o.add(o.mul(at[1], step), at[2]);
+            return tensor::ExtractOp::create(b, l, signal,
+                                             ValueRange{at[0], position, at[3]});
+          });
     // [batch, frame, frequency, part, position, input part]
     SmallVector<AffineExpr> d;
     for (int64_t i = 0; i < 6; ++i)
@@ -281,7 +358,8 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
         sizes[0], frameCount, transform.outputs, rewriter.getIndexAttr(2)};
     Value y = createContraction(
         rewriter, loc,
-        {{signal, map({d[0], d[1] * step->front() + d[4], d[5]})},
+        {{signal, known ? map({d[0], d[1] * known->front() + d[4], d[5]})
+                        : map({d[0], d[1], d[4], d[5]})},
          {factors, map({d[2], d[4], d[5], d[3]})}},
         map({d[0], d[1], d[2], d[3]}), iterators, resultSizes, compute);
     y = convertFloats(rewriter, loc, y, elementType);
@@ -343,7 +421,7 @@ struct LowerWindow : OnnxLowering<OpTy> {
 struct LowerMelWeightMatrix : OnnxLowering<onnx::MelWeightMatrixOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
-  matchAndRewrite(onnx::MelWeightMatrixOp op, OpAdaptor,
+  matchAndRewrite(onnx::MelWeightMatrixOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type =
         dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
@@ -354,8 +432,13 @@ struct LowerMelWeightMatrix : OnnxLowering<onnx::MelWeightMatrixOp> {
          high = onnx::getConstantFloats(op.getUpperEdgeHertz());
     if (!bands || !length || !rate || !low || !high || bands->size() != 1 ||
         length->size() != 1 || rate->size() != 1 || low->size() != 1 ||
-        high->size() != 1)
-      return unsupported(op, "operands are not known at compile time");
+        high->size() != 1) {
+      if (!type || !isa<FloatType>(type.getElementType()))
+        return unsupported(op, "needs a float result");
+      Value y = computeAtRuntime(rewriter, op, adaptor, type);
+      rewriter.replaceOp(op, castTensor(rewriter, op.getLoc(), y, type));
+      return success();
+    }
     if (!type || !type.hasStaticShape() ||
         !isa<FloatType>(type.getElementType()))
       return unsupported(op, "needs a float result");
@@ -393,6 +476,74 @@ struct LowerMelWeightMatrix : OnnxLowering<onnx::MelWeightMatrixOp> {
   }
 
 private:
+  /// The same from operands that only the run knows.
+  static Value computeAtRuntime(ConversionPatternRewriter &rewriter,
+                                onnx::MelWeightMatrixOp op, OpAdaptor adaptor,
+                                RankedTensorType type) {
+    Location loc = op.getLoc();
+    ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
+    Type f64 = rewriter.getF64Type();
+    Value bands = readInteger(rewriter, loc, adaptor.getNumMelBins()),
+          length = readInteger(rewriter, loc, adaptor.getDftLength()),
+          rate = readInteger(rewriter, loc, adaptor.getSampleRate());
+    Value zero = s.like(bands, 0), one = s.like(bands, 1);
+    auto check = [&](Compare predicate, Value x, Value y, const char *message) {
+      createCheck(rewriter, op, s.compare(predicate, x, y), message);
+    };
+    check(Compare::GreaterOrEqual, bands, zero, "num_mel_bins is negative");
+    check(Compare::GreaterOrEqual, length, zero, "dft_length is negative");
+    check(Compare::Greater, rate, zero, "sample_rate is not positive");
+    auto toMel = [&](Value hertz) {
+      hertz = convertScalar(rewriter, loc, getOnlyElement(rewriter, loc, hertz),
+                            f64);
+      Value ratio = s.add(s.div(hertz, s.constant(700, f64)), s.constant(1, f64));
+      return s.mul(s.create<math::Log10Op>(ratio), s.constant(2595, f64));
+    };
+    Value start = toMel(adaptor.getLowerEdgeHertz()),
+          end = toMel(adaptor.getUpperEdgeHertz());
+    Value step = s.div(s.sub(end, start),
+                       toFloat(rewriter, loc, s.add(bands, s.like(bands, 2)), f64));
+    Value perHertz = s.div(toFloat(rewriter, loc, s.add(length, one), f64),
+                           toFloat(rewriter, loc, s.max(rate, one), f64));
+    Value bins = s.add(s.create<arith::DivSIOp>(length, s.like(length, 2)), one);
+    return createFromIndices(
+        rewriter, loc,
+        {getKnownSize(rewriter, type, 0, getAsOpFoldResult(s.max(bins, zero))),
+         getKnownSize(rewriter, type, 1, getAsOpFoldResult(s.max(bands, zero)))},
+        type.getElementType(),
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
+          ScalarBuilder o(b, l, /*isUnsigned=*/false);
+          auto getEdge = [&](int64_t offset) {
+            Value band = o.add(at[1], o.like(at[1], offset));
+            Value mel = o.add(o.mul(toFloat(b, l, band, f64), step), start);
+            Value power = o.create<math::PowFOp>(
+                o.constant(10, f64), o.div(mel, o.constant(2595, f64)));
+            Value hertz = o.mul(o.sub(power, o.constant(1, f64)),
+                                o.constant(700, f64));
+            return toIndex(b, l, o.mul(hertz, perHertz));
+          };
+          Value left = getEdge(0), centre = getEdge(1), right = getEdge(2);
+          auto ratio = [&](Value part, Value whole) {
+            return o.div(toFloat(b, l, part, f64),
+                         toFloat(b, l, o.max(whole, o.like(whole, 1)), f64));
+          };
+          auto both = [&](Value x, Value y) {
+            return o.create<arith::AndIOp>(x, y);
+          };
+          Value rising = ratio(o.sub(at[0], left), o.sub(centre, left));
+          Value isPoint = o.compare(Compare::Equal, left, centre);
+          rising = o.select(isPoint, o.constant(1, f64), rising);
+          Value isRising = both(o.compare(Compare::LessOrEqual, left, at[0]),
+                                o.compare(Compare::LessOrEqual, at[0], centre));
+          Value falling = ratio(o.sub(right, at[0]), o.sub(right, centre));
+          Value isFalling = both(o.compare(Compare::LessOrEqual, centre, at[0]),
+                                 o.compare(Compare::Less, at[0], right));
+          Value value = o.select(isRising, rising, o.constant(0, f64));
+          return o.convert(o.select(isFalling, falling, value),
+                           type.getElementType(), /*toUnsigned=*/false);
+        });
+  }
+
   /// Spectrogram bins at equal steps on the mel scale.
   static SmallVector<int64_t> getEdges(int64_t bands, int64_t length,
                                        int64_t rate, double low, double high) {

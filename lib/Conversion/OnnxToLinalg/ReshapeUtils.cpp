@@ -239,7 +239,15 @@ bool isEmptySlice(ArrayRef<OpFoldResult> sizes) {
 Value createSlice(OpBuilder &builder, Location loc, Value tensor,
                   ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<OpFoldResult> strides) {
-  if (isEmptySlice(sizes))
+  // What starts at the end has no elements; so much is known of a constant start.
+  auto startsAtEnd = [&](auto pair) {
+    auto [offset, size] = pair;
+    std::optional<int64_t> constant = getConstantIntValue(offset);
+    return constant && !ShapedType::isDynamic(size) && *constant >= size;
+  };
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  if (isEmptySlice(sizes) ||
+      llvm::any_of(llvm::zip_equal(offsets, shape), startsAtEnd))
     return createEmpty(builder, loc, sizes, getElementTypeOrSelf(tensor.getType()));
   return tensor::ExtractSliceOp::create(builder, loc, tensor, offsets, sizes,
                                         strides);

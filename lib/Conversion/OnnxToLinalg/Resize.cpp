@@ -484,8 +484,6 @@ private:
     ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
     Type f64 = rewriter.getF64Type(), index = rewriter.getIndexType();
     bool keepsAspect = spec.sizes && spec.policy != Spec::Policy::Stretch;
-    if (keepsAspect && !type.hasStaticShape())
-      return unsupported(op, "keep_aspect_ratio_policy needs static sizes");
     FailureOr<SmallVector<OpFoldResult>> known =
         getSizes(rewriter, loc, lowering, op.getY());
     auto toDouble = [&](Value number) {
@@ -508,6 +506,8 @@ private:
         given = extract(rewriter, loc, adaptor.getScales(), i);
       if (succeeded(known)) {
         axis.outputSize = (*known)[dim];
+      } else if (keepsAspect) {
+        axis.outputSize = sizes[dim]; // until the scale is known
       } else if (spec.sizes) {
         Value size = extract(rewriter, loc, adaptor.getSizes(), i);
         Value asIndex = s.create<arith::IndexCastOp>(index, size);
@@ -540,16 +540,17 @@ private:
       axes.push_back(axis);
     }
     if (keepsAspect)
-      shareScale(rewriter, loc, op, adaptor, spec, axes);
+      shareScale(rewriter, loc, op, adaptor, spec, axes, failed(known));
     for (const Axis &axis : axes)
       sizes[axis.dim] = axis.outputSize;
     return success();
   }
 
-  /// The one scale that fits all axes under a keep_aspect_ratio_policy.
+  /// The one scale that fits all axes under a keep_aspect_ratio_policy, and the
+  /// sizes that follow from it.
   static void shareScale(OpBuilder &builder, Location loc, onnx::ResizeOp op,
                          OpAdaptor adaptor, const Spec &spec,
-                         MutableArrayRef<Axis> axes) {
+                         MutableArrayRef<Axis> axes, bool needsSizes) {
     ScalarBuilder s(builder, loc, /*isUnsigned=*/false);
     Value scale;
     for (auto [i, axis] : llvm::enumerate(axes)) {
@@ -562,8 +563,16 @@ private:
         scale = spec.policy == Spec::Policy::NotLarger ? s.min(scale, own)
                                                        : s.max(scale, own);
     }
-    for (Axis &axis : axes)
+    for (Axis &axis : axes) {
       axis.scale = scale;
+      if (!needsSizes)
+        continue;
+      Value scaled = s.mul(scale, axis.input);
+      Value size = toIndex(builder, loc, s.add(scaled, s.like(scaled, 0.5)));
+      size = s.max(size, s.like(size, 0));
+      axis.outputSize = OpFoldResult(size);
+      axis.output = toFloat(builder, loc, size, builder.getF64Type());
+    }
   }
 };
 

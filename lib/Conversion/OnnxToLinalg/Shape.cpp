@@ -116,6 +116,94 @@ private:
   }
 };
 
+//===--- Axes known at run time -------------------------------------------===//
+
+/// For each of `rank` dimensions whether it is one of the axes, as i1. Ends the
+/// run where an axis is out of range or there twice.
+SmallVector<Value> getAxisFlags(OpBuilder &builder, Operation *op, Value axes,
+                                int64_t rank) {
+  IndexBuilder b(builder, op->getLoc());
+  Value size = b.constant(rank);
+  SmallVector<Value> positions = getIndexElements(builder, op->getLoc(), axes);
+  for (Value &axis : positions) {
+    axis = b.select(b.isNegative(axis), b.add(axis, size), axis);
+    createCheck(builder, op, b.compare(arith::CmpIPredicate::ult, axis, size),
+                "an axis is out of range");
+  }
+  SmallVector<Value> flags;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    Value count = b.constant(0);
+    for (Value axis : positions)
+      count = b.add(count, b.select(b.compare(arith::CmpIPredicate::eq, axis,
+                                              b.constant(dim)),
+                                    b.constant(1), b.constant(0)));
+    createCheck(builder, op,
+                b.compare(arith::CmpIPredicate::ule, count, b.constant(1)),
+                "an axis is there twice");
+    flags.push_back(
+        b.compare(arith::CmpIPredicate::eq, count, b.constant(1)));
+  }
+  return flags;
+}
+
+/// sizes[position] for a position that only the run knows; 1 outside.
+Value pickSize(IndexBuilder &b, ArrayRef<OpFoldResult> sizes, Value position) {
+  Value picked = b.constant(1);
+  for (auto [index, size] : llvm::enumerate(sizes))
+    picked = b.select(
+        b.compare(arith::CmpIPredicate::eq, position, b.constant(index)),
+        b.get(size), picked);
+  return picked;
+}
+
+FailureOr<SmallVector<OpFoldResult>>
+getSizesAtRuntime(OpBuilder &builder, onnx::UnsqueezeOp op,
+                  ArrayRef<OpFoldResult> sizes, ValueRange operands,
+                  int64_t rank) {
+  IndexBuilder b(builder, op.getLoc());
+  SmallVector<OpFoldResult> result;
+  Value position = b.constant(0);
+  for (Value isNew : getAxisFlags(builder, op, operands[1], rank)) {
+    result.push_back(
+        b.select(isNew, b.constant(1), pickSize(b, sizes, position)));
+    position = b.select(isNew, position, b.add(position, b.constant(1)));
+  }
+  return result;
+}
+
+FailureOr<SmallVector<OpFoldResult>>
+getSizesAtRuntime(OpBuilder &builder, onnx::SqueezeOp op,
+                  ArrayRef<OpFoldResult> sizes, ValueRange operands,
+                  int64_t rank) {
+  if (operands.size() < 2)
+    return failure();
+  IndexBuilder b(builder, op.getLoc());
+  SmallVector<Value> result(rank, b.constant(1));
+  Value position = b.constant(0);
+  for (auto [size, isDropped] : llvm::zip_equal(
+           sizes, getAxisFlags(builder, op, operands[1], sizes.size()))) {
+    Value own = b.get(size), one = b.constant(1);
+    createCheck(builder, op,
+                b.compare(arith::CmpIPredicate::eq,
+                          b.select(isDropped, own, one), one),
+                "a dimension to drop is not 1");
+    for (auto [index, value] : llvm::enumerate(result)) {
+      Value isHere = b.compare(arith::CmpIPredicate::eq, position,
+                               b.constant(index));
+      value = b.select(isDropped, value, b.select(isHere, own, value));
+    }
+    position = b.select(isDropped, position, b.add(position, one));
+  }
+  return llvm::map_to_vector(
+      result, [](Value size) { return getAsOpFoldResult(size); });
+}
+
+FailureOr<SmallVector<OpFoldResult>>
+getSizesAtRuntime(OpBuilder &, onnx::FlattenOp, ArrayRef<OpFoldResult>,
+                  ValueRange, int64_t) {
+  return failure();
+}
+
 /// Flatten, Squeeze and Unsqueeze: the result's sizes follow from the input's.
 template <typename OpTy>
 struct LowerView : OnnxLowering<OpTy> {
@@ -133,10 +221,30 @@ struct LowerView : OnnxLowering<OpTy> {
     FailureOr<SmallVector<OpFoldResult>> sizes =
         getSizes(rewriter, loc, this->lowering, result);
     if (failed(sizes))
-      return this->unsupported(op, "axes must be known at compile time");
+      sizes = getSizesAtRuntime(
+          rewriter, op, getRuntimeSizes(rewriter, loc, adaptor.getOperands()[0]),
+          adaptor.getOperands(), to->size());
+    if (failed(sizes))
+      return this->unsupported(op, "sizes must be known at compile time");
+    if constexpr (std::is_same_v<OpTy, onnx::SqueezeOp>)
+      if (!op.getAxes())
+        checkNotOne(rewriter, op, adaptor.getOperands()[0]);
     rewriter.replaceOp(op, createReshape(rewriter, loc, adaptor.getOperands()[0],
                                          *from, *to, *sizes));
     return success();
+  }
+
+private:
+  /// Without axes every 1 goes; one that only the run finds would change the rank.
+  static void checkNotOne(OpBuilder &builder, Operation *op, Value data) {
+    IndexBuilder b(builder, op->getLoc());
+    for (OpFoldResult size : getRuntimeSizes(builder, op->getLoc(), data))
+      if (!getConstantIntValue(size))
+        createCheck(builder, op,
+                    b.compare(arith::CmpIPredicate::ne, b.get(size),
+                              b.constant(1)),
+                    "a dimension that is dropped without being in axes must be "
+                    "known to be 1 at compile time");
   }
 };
 

@@ -237,12 +237,7 @@ struct LowerSplit : OnnxLowering<onnx::SplitOp> {
     for (auto [part, result] : llvm::zip_equal(parts, op.getResults())) {
       sizes[axis] = getAsOpFoldResult(part);
       offsets[axis] = getAsOpFoldResult(offset);
-      // A slice may not begin at the end, not even an empty one.
-      Value slice = isConstantIntValue(sizes[axis], 0)
-                        ? createEmpty(rewriter, loc, sizes, type.getElementType())
-                        : tensor::ExtractSliceOp::create(rewriter, loc, input, offsets,
-                                                         sizes, strides)
-                              .getResult();
+      Value slice = createSlice(rewriter, loc, input, offsets, sizes, strides);
       results.push_back(createCast(rewriter, loc, slice,
                                    convertOnnxType(result.getType())));
       offset = b.add(offset, part);

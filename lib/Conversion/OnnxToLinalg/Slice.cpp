@@ -134,8 +134,7 @@ struct LowerSlice : OnnxLowering<onnx::SliceOp> {
     }
     if (isForward(slices)) {
       replaceWithCast(rewriter, op,
-                      tensor::ExtractSliceOp::create(rewriter, loc, data, offsets,
-                                                     counts, strides));
+                      createSlice(rewriter, loc, data, offsets, counts, strides));
       return success();
     }
     IndexBuilder outside(rewriter, loc);
@@ -213,8 +212,7 @@ Value cropNegative(OpBuilder &builder, Location loc, Value data, Padding &paddin
   }
   if (!crops)
     return data;
-  return tensor::ExtractSliceOp::create(builder, loc, data, offsets, sizes,
-                                        strides);
+  return createSlice(builder, loc, data, offsets, sizes, strides);
 }
 
 Value padWithConstant(OpBuilder &builder, Location loc, Value data,

@@ -29,9 +29,16 @@ LogicalResult DFTOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   int64_t axis = -2;
   if (getAxis()) {
     std::optional<SmallVector<int64_t>> given = getConstantIntegers(getAxis());
-    if (!given || given->size() != 1)
-      return emitOpError(
-          "axis is not known at compile time (supported: a constant)");
+    if (!given) {
+      for (Dim &dim : llvm::drop_end(*shape))
+        dim = Dim::unknown();
+      bool toReal = getInverse() && getOnesided();
+      shape->back() = Dim::constant(getContext(), toReal ? 1 : 2);
+      types.push_back(getTensorType(*shape, elementType));
+      return success();
+    }
+    if (given->size() != 1)
+      return emitOpError("axis must be one number, found ") << given->size();
     axis = given->front();
   }
   FailureOr<int64_t> normalized = checkAxis(*this, axis, rank);
