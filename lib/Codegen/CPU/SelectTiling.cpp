@@ -25,6 +25,12 @@ constexpr int64_t kTypicalSize = 128;
 constexpr int64_t kMinTaskPoints = 16 << 10;
 /// Tasks beyond which a finer split balances nothing.
 constexpr int64_t kMaxTasks = 64;
+/// Bytes of the left-hand side that stay in the second-level cache while panels
+/// go by: half of the smallest such cache on machines with wide vectors.
+constexpr int64_t kCachedBytes = 256 << 10;
+/// Rows that lie this many bytes apart fall into one set of a first-level cache
+/// of eight ways; one way is left for the panel.
+constexpr int64_t kSetStride = 4096, kSetRows = 7;
 /// Points up to which dimensions are unrolled.
 constexpr int64_t kMaxUnrolled = 16;
 
@@ -161,13 +167,69 @@ private:
     // Accumulators, one panel row and one broadcast fill the registers.
     int64_t most =
         (target.vectorRegisters - tiling.vectors - 1) / tiling.vectors;
-    most = std::clamp<int64_t>(most, 1, 14);
+    most = std::clamp<int64_t>(most, 1, rowsCollide(a) ? kSetRows : 14);
+    left = a;
     tiling.rows = chooseRows(m, most);
     tiling.prefetchPanels =
         m != 1 &&
         llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *operand) {
           return isPanelMap(root.getMatchingIndexingMap(operand));
         });
+  }
+
+  /// Neighbouring rows of the left-hand side share a set of the first-level
+  /// cache, or may do so where their distance is not known.
+  bool rowsCollide(OpOperand *operand) {
+    auto type = cast<RankedTensorType>(operand->get().getType());
+    AffineMap map = root.getMatchingIndexingMap(operand);
+    int64_t stride = getElementBytes();
+    for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
+      if (reads(map, axis, tiling.rowDim))
+        return stride % kSetStride == 0;
+      if (type.isDynamicDim(axis))
+        return true;
+      stride *= type.getDimSize(axis);
+    }
+    return false;
+  }
+
+  /// The root's map uses dimension `dim` for `axis`.
+  bool reads(AffineMap map, int64_t axis, int dim) {
+    for (auto [loop, of] : llvm::enumerate(domain.getLoopDims(root)))
+      if ((int)of == dim && map.getResult(axis).isFunctionOfDim(loop))
+        return true;
+    return false;
+  }
+
+  /// Cuts the dimensions inside the panels' loop so that what they read of the
+  /// left-hand side stays in cache from panel to panel. Returns the pieces.
+  int64_t blockForCache() {
+    if (!left || tiling.laneDim < 0 || tiling.rowDim < 0 ||
+        sizeOf(tiling.laneDim) < 4 * tiling.vectors * tiling.lanes)
+      return 1;
+    int64_t bytes = getElementBytes();
+    AffineMap map = root.getMatchingIndexingMap(left);
+    for (unsigned dim : domain.getReductionDims())
+      for (int64_t axis = 0; axis < (int64_t)map.getNumResults(); ++axis)
+        if (dimOf(root, map.getResult(axis)) == (int)dim)
+          bytes *= sizeOf(dim);
+    // From the innermost dimension out: all of it while it fits, then a part.
+    int64_t pieces = 1;
+    for (unsigned dim : llvm::reverse(tiling.order)) {
+      if ((int)dim == tiling.laneDim)
+        break;
+      int64_t unit = (int)dim == tiling.rowDim ? tiling.rows : 1;
+      int64_t fitting =
+          std::max<int64_t>(kCachedBytes / bytes / unit, 1) * unit;
+      bytes *= std::min(fitting, sizeOf(dim));
+      if (fitting >= sizeOf(dim))
+        continue;
+      int64_t count = llvm::divideCeil(sizeOf(dim), fitting);
+      tiling.blocks[dim] =
+          llvm::alignTo(llvm::divideCeil(sizeOf(dim), count), unit);
+      pieces *= llvm::divideCeil(sizeOf(dim), tiling.blocks[dim]);
+    }
+    return pieces;
   }
 
   static int64_t chooseRows(int64_t m, int64_t most) {
@@ -265,9 +327,12 @@ private:
     for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
       points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
     int64_t wanted = std::clamp<int64_t>(points / kMinTaskPoints, 1, kMaxTasks);
+    wanted = llvm::divideCeil(wanted, blockForCache());
     for (unsigned dim : tiling.order) {
       if (wanted <= 1)
         break;
+      if (tiling.blocks[dim])
+        continue;
       int64_t unit = (int)dim == tiling.laneDim  ? tiling.vectors * tiling.lanes
                      : (int)dim == tiling.rowDim ? tiling.rows
                      : llvm::is_contained(tiling.unrolled, dim) ? sizes[dim]
@@ -295,6 +360,7 @@ private:
   const TargetInfo &target;
   linalg::GenericOp root;
   bool contraction = false;
+  OpOperand *left = nullptr; ///< of a contraction: what has the rows
   SmallVector<unsigned> shared;
   Tiling tiling;
 };
