@@ -1,13 +1,11 @@
 //===- CApi.cpp - C interface of the runtime library ----------------------===//
 #include "onnx-aot/runtime/Session.h"
 
+#include "CApiSupport.h"
 #include "CheckCall.h"
 #include "Text.h"
 #include "Types.h"
 
-#include <cstdio>
-#include <cstring>
-#include <exception>
 #include <new>
 
 using namespace onnx_aot::runtime;
@@ -21,37 +19,6 @@ struct OnnxAotSession {
 };
 
 namespace {
-
-OnnxAotCode deliver(OnnxAotCode code, const char *message,
-                    OnnxAotError *error) {
-  if (error && code != ONNX_AOT_OK) {
-    error->code = code;
-    std::snprintf(error->message, sizeof(error->message), "%s", message);
-  }
-  return code;
-}
-
-/// Runs `body`; no exception (the standard library's, when memory runs out)
-/// leaves the C interface.
-template <typename Body>
-OnnxAotCode guarded(OnnxAotError *error, Body body) {
-  if (error) {
-    error->code = ONNX_AOT_OK;
-    error->message[0] = '\0';
-  }
-  try {
-    Status status = body();
-    return deliver(status.code(), status.message().c_str(), error);
-  } catch (const std::bad_alloc &) {
-    return deliver(ONNX_AOT_OUT_OF_MEMORY, "out of memory", error);
-  } catch (const std::exception &exception) {
-    return deliver(ONNX_AOT_SYSTEM_ERROR, exception.what(), error);
-  }
-}
-
-Status nullArgument(const char *name) {
-  return invalidArgument("argument ", quoted(name), " is null");
-}
 
 Status publish(Expected<Module> module, OnnxAotLoadedModule **result) {
   if (!module)

@@ -62,20 +62,22 @@ Status checkDims(const OnnxAotModule &module, int32_t index,
   return Status();
 }
 
-/// Checks address and size of a buffer that must hold `needed` bytes.
-Status checkBuffer(const std::string &who, const void *data, uint64_t capacity,
+/// Checks address and size of a buffer that must hold `needed` bytes. `name`
+/// makes its name for a message: a legal call allocates nothing.
+template <typename Name>
+Status checkBuffer(Name name, const void *data, uint64_t capacity,
                    uint64_t needed, uint64_t alignment, int32_t type) {
   if (capacity < needed)
-    return invalidArgument(who, ": the buffer has ", capacity,
+    return invalidArgument(name(), ": the buffer has ", capacity,
                            " bytes, the tensor needs ", needed);
   if (!data && needed)
-    return invalidArgument(who, ": the data is null, the tensor has ", needed,
-                           " bytes");
+    return invalidArgument(name(), ": the data is null, the tensor has ",
+                           needed, " bytes");
   if (reinterpret_cast<uintptr_t>(data) % alignment)
-    return invalidArgument(who, ": the data is not aligned to the ", alignment,
-                           " bytes that ", typeName(type), " needs");
+    return invalidArgument(name(), ": the data is not aligned to the ",
+                           alignment, " bytes that ", typeName(type), " needs");
   if (needed > UINTPTR_MAX - reinterpret_cast<uintptr_t>(data))
-    return invalidArgument(who, ": the buffer passes the end of memory");
+    return invalidArgument(name(), ": the buffer passes the end of memory");
   return Status();
 }
 
@@ -103,8 +105,8 @@ Status checkInput(const OnnxAotModule &module, int32_t index,
     return invalidArgument(inputName(module, index), ": shape ",
                            shapeText(tensor.dims, tensor.rank),
                            " does not fit memory");
-  return checkBuffer(inputName(module, index), tensor.data, tensor.bytes,
-                     *needed, type.alignment, info.type);
+  return checkBuffer([&] { return inputName(module, index); }, tensor.data,
+                     tensor.bytes, *needed, type.alignment, info.type);
 }
 
 Status checkCount(const char *what, size_t found, int32_t expected,
@@ -188,6 +190,21 @@ Status checkInputs(const OnnxAotModule &module, const OnnxAotTensor *inputs,
   return Status();
 }
 
+Status checkOutput(const OnnxAotModule &module, int32_t index,
+                   const OnnxAotTensor &output, const int64_t *dims) {
+  const OnnxAotValueInfo &info = module.outputs[index];
+  if (output.type && output.type != info.type)
+    return invalidArgument(outputName(module, index), ": type is ",
+                           typeName(output.type), ", the model gives ",
+                           typeName(info.type));
+  if (!output.data)
+    return Status();
+  // A size that only the run can tell is checked when it does.
+  return checkBuffer([&] { return outputName(module, index); }, output.data,
+                     output.bytes, plannedBytes(info, dims).value_or(0),
+                     typeInfo(info.type)->alignment, info.type);
+}
+
 Status checkOutputs(const OnnxAotModule &module, const OnnxAotTensor *outputs,
                     size_t numOutputs, const int64_t *outputDims) {
   if (Status status =
@@ -195,21 +212,10 @@ Status checkOutputs(const OnnxAotModule &module, const OnnxAotTensor *outputs,
       !status.ok())
     return status;
   for (int32_t i = 0; i < module.num_outputs; ++i) {
-    const OnnxAotValueInfo &info = module.outputs[i];
-    const OnnxAotTensor &tensor = outputs[i];
-    if (tensor.type && tensor.type != info.type)
-      return invalidArgument(outputName(module, i), ": type is ",
-                             typeName(tensor.type), ", the model gives ",
-                             typeName(info.type));
-    // A size that only the run can tell is checked when it does.
-    uint64_t needed = plannedBytes(info, outputDims).value_or(0);
-    if (tensor.data)
-      if (Status status =
-              checkBuffer(outputName(module, i), tensor.data, tensor.bytes,
-                          needed, typeInfo(info.type)->alignment, info.type);
-          !status.ok())
-        return status;
-    outputDims += info.rank;
+    if (Status status = checkOutput(module, i, outputs[i], outputDims);
+        !status.ok())
+      return status;
+    outputDims += module.outputs[i].rank;
   }
   return Status();
 }
@@ -225,6 +231,8 @@ Status checkOverlap(const OnnxAotModule &module, std::vector<MemoryUse> &uses) {
       return inputName(module, use.index);
     case MemoryUse::Output:
       return outputName(module, use.index);
+    case MemoryUse::State:
+      return std::string("memory of the trainer");
     case MemoryUse::Arena:
       break;
     }

@@ -32,13 +32,17 @@ Status checkInputs(const OnnxAotModule &module, const OnnxAotTensor *inputs,
 Status checkOutputs(const OnnxAotModule &module, const OnnxAotTensor *outputs,
                     size_t numOutputs, const int64_t *outputDims);
 
+/// The same for one output.
+Status checkOutput(const OnnxAotModule &module, int32_t index,
+                   const OnnxAotTensor &output, const int64_t *dims);
+
 /// Bytes of a tensor whose shape is known; nothing if it has a size of -1.
 std::optional<uint64_t> plannedBytes(const OnnxAotValueInfo &info,
                                      const int64_t *dims);
 
 /// A piece of memory of a run, for `checkOverlap`.
 struct MemoryUse {
-  enum Kind { Input, InOut, Output, Arena };
+  enum Kind { Input, InOut, Output, Arena, State };
   uintptr_t begin, end;
   Kind kind;
   int32_t index;

@@ -4,8 +4,11 @@
 
 #include "WeightsFile.h"
 
+#include "onnx-aot/abi/Training.h"
+
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace onnx_aot::runtime {
 
@@ -17,6 +20,10 @@ public:
   /// The module `<prefix>_module`, or with an empty prefix the only one.
   Expected<const OnnxAotModule *> findModule(const std::string &prefix) const;
 
+  /// The same for the training module `<prefix>_training`.
+  Expected<const OnnxAotTraining *>
+  findTraining(const std::string &prefix) const;
+
   SharedObject(SharedObject &&other) noexcept
       : handle(other.handle), path(std::move(other.path)) {
     other.handle = nullptr;
@@ -24,6 +31,9 @@ public:
   ~SharedObject();
 
 private:
+  Expected<const void *> find(const std::string &prefix,
+                              std::string_view suffix) const;
+
   SharedObject(void *handle, std::string path)
       : handle(handle), path(std::move(path)) {}
   void *handle;
@@ -34,7 +44,7 @@ private:
 /// is declared first: it goes last.
 class LoadedModule {
 public:
-  LoadedModule(std::optional<SharedObject> library,
+  LoadedModule(std::shared_ptr<const SharedObject> library,
                const OnnxAotModule &descriptor, std::optional<WeightsFile> file)
       : library(std::move(library)), descriptor(descriptor),
         file(std::move(file)) {}
@@ -45,10 +55,20 @@ public:
   }
 
 private:
-  std::optional<SharedObject> library;
+  std::shared_ptr<const SharedObject> library;
   const OnnxAotModule &descriptor;
   std::optional<WeightsFile> file;
 };
+
+/// Checks the descriptor and maps its weights file from `weightsFolder`, if it
+/// has one. `library` is null for a linked module.
+Expected<std::shared_ptr<const LoadedModule>>
+finishModule(std::shared_ptr<const SharedObject> library,
+             const OnnxAotModule &descriptor, const std::string &where,
+             const std::string &weightsFolder);
+
+/// The folder of a file name.
+std::string folderOf(const std::string &path);
 
 /// Checks that this runtime can run `module`: version, counts, types, shapes,
 /// pointers. `where` is how messages call it.

@@ -7,8 +7,6 @@
 
 namespace onnx_aot::runtime {
 
-namespace {
-
 std::string folderOf(const std::string &path) {
   size_t slash = path.rfind('/');
   if (slash == std::string::npos)
@@ -16,10 +14,10 @@ std::string folderOf(const std::string &path) {
   return slash ? path.substr(0, slash) : "/";
 }
 
-/// Checks the descriptor and maps its weights file, if it has one.
 Expected<std::shared_ptr<const LoadedModule>>
-finish(std::optional<SharedObject> library, const OnnxAotModule &descriptor,
-       const std::string &where, const std::string &weightsFolder) {
+finishModule(std::shared_ptr<const SharedObject> library,
+             const OnnxAotModule &descriptor, const std::string &where,
+             const std::string &weightsFolder) {
   if (Status status = checkDescriptor(descriptor, where); !status.ok())
     return status;
   std::optional<WeightsFile> file;
@@ -36,6 +34,8 @@ finish(std::optional<SharedObject> library, const OnnxAotModule &descriptor,
   return std::shared_ptr<const LoadedModule>(std::make_shared<LoadedModule>(
       std::move(library), descriptor, std::move(file)));
 }
+
+namespace {
 
 int32_t findValue(const OnnxAotValueInfo *values, int32_t count,
                   const std::string &name) {
@@ -56,7 +56,8 @@ Expected<Module> Module::load(const std::string &path,
   if (!descriptor)
     return descriptor.status();
   auto loaded =
-      finish(std::move(*library), **descriptor, quoted(path), folderOf(path));
+      finishModule(std::make_shared<SharedObject>(std::move(*library)),
+                   **descriptor, quoted(path), folderOf(path));
   if (!loaded)
     return loaded.status();
   return Module(std::move(*loaded));
@@ -64,8 +65,8 @@ Expected<Module> Module::load(const std::string &path,
 
 Expected<Module> Module::fromLinked(const OnnxAotModule &descriptor,
                                     const std::string &weightsFolder) {
-  auto loaded = finish(std::nullopt, descriptor, "linked into the program",
-                       weightsFolder);
+  auto loaded = finishModule(nullptr, descriptor, "linked into the program",
+                             weightsFolder);
   if (!loaded)
     return loaded.status();
   return Module(std::move(*loaded));

@@ -12,7 +12,8 @@ namespace onnx_aot::runtime {
 
 namespace {
 
-constexpr std::string_view suffix = "_module";
+constexpr std::string_view moduleSuffix = "_module";
+constexpr std::string_view trainingSuffix = "_training";
 
 /// The tables of a loaded object that name its dynamic symbols.
 struct DynamicTables {
@@ -69,8 +70,9 @@ DynamicTables readTables(const link_map &map) {
   return tables;
 }
 
-/// Names of the exported objects `<prefix>_module`.
-std::vector<std::string> listModules(const link_map &map) {
+/// Names of the exported objects that end in `suffix`.
+std::vector<std::string> listSymbols(const link_map &map,
+                                     std::string_view suffix) {
   std::vector<std::string> names;
   DynamicTables tables = readTables(map);
   for (size_t i = 1; tables.symbols && i < tables.numSymbols; ++i) {
@@ -85,7 +87,8 @@ std::vector<std::string> listModules(const link_map &map) {
 }
 
 /// "a, b, c" for the prefixes of these symbols.
-std::string prefixList(const std::vector<std::string> &symbols) {
+std::string prefixList(const std::vector<std::string> &symbols,
+                       std::string_view suffix) {
   std::string list;
   for (const std::string &symbol : symbols)
     list += (list.empty() ? "" : ", ") +
@@ -108,29 +111,51 @@ Expected<SharedObject> SharedObject::open(const std::string &path) {
   return SharedObject(handle, path);
 }
 
-Expected<const OnnxAotModule *>
-SharedObject::findModule(const std::string &prefix) const {
+Expected<const void *> SharedObject::find(const std::string &prefix,
+                                          std::string_view suffix) const {
   link_map *map = nullptr;
   std::vector<std::string> symbols;
-  if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && map)
-    symbols = listModules(*map);
+  bool listed = !dlinfo(handle, RTLD_DI_LINKMAP, &map) && map;
+  if (listed)
+    symbols = listSymbols(*map, suffix);
   std::string symbol = prefix + std::string(suffix);
   if (prefix.empty()) {
+    if (symbols.empty() && listed && suffix == moduleSuffix &&
+        !listSymbols(*map, trainingSuffix).empty())
+      return invalidModule(quoted(path), " is a training module");
     if (symbols.empty())
-      return invalidModule(quoted(path),
-                           " is no module: it exports no symbol '*_module'");
+      return invalidModule(
+          quoted(path),
+          suffix == moduleSuffix ? " is no module" : " is no training module",
+          ": it exports no symbol '*", std::string(suffix), "'");
     if (symbols.size() > 1)
       return invalidArgument(quoted(path), " holds ", symbols.size(),
-                             " modules: choose a prefix (", prefixList(symbols),
-                             ")");
+                             " modules: choose a prefix (",
+                             prefixList(symbols, suffix), ")");
     symbol = symbols.front();
   }
   void *address = dlsym(handle, symbol.c_str());
   if (!address)
     return invalidArgument(quoted(path), " has no module with prefix ",
-                           quoted(prefix), " (it has: ", prefixList(symbols),
-                           ")");
-  return static_cast<const OnnxAotModule *>(address);
+                           quoted(prefix),
+                           " (it has: ", prefixList(symbols, suffix), ")");
+  return static_cast<const void *>(address);
+}
+
+Expected<const OnnxAotModule *>
+SharedObject::findModule(const std::string &prefix) const {
+  Expected<const void *> found = find(prefix, moduleSuffix);
+  if (!found)
+    return found.status();
+  return static_cast<const OnnxAotModule *>(*found);
+}
+
+Expected<const OnnxAotTraining *>
+SharedObject::findTraining(const std::string &prefix) const {
+  Expected<const void *> found = find(prefix, trainingSuffix);
+  if (!found)
+    return found.status();
+  return static_cast<const OnnxAotTraining *>(*found);
 }
 
 SharedObject::~SharedObject() {

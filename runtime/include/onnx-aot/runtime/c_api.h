@@ -129,7 +129,8 @@ ONNX_AOT_API OnnxAotCode onnxAotModulePlan(const OnnxAotLoadedModule *module,
 /** A dense row-major tensor in memory that somebody else owns. */
 typedef struct OnnxAotTensor {
   /** Aligned to its element. Not written when an input, unless the module says
-   *  ONNX_AOT_VALUE_IN_OUT of it: that one holds its new value after the run. */
+   *  ONNX_AOT_VALUE_IN_OUT of it: that one holds its new value after the run.
+   */
   void *data;
   uint64_t bytes; /**< size of the memory at `data` */
   int32_t type;   /**< OnnxAotType */

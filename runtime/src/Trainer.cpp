@@ -1,0 +1,474 @@
+//===- Trainer.cpp - trains a model ---------------------------------------===//
+#include "TrainerState.h"
+
+#include "Text.h"
+#include "Types.h"
+
+#include <cstring>
+
+namespace onnx_aot::runtime {
+
+//===--- TrainerState -----------------------------------------------------===//
+
+uint64_t TrainerState::parameterBytes(int32_t index) const {
+  const OnnxAotParameterInfo &info = training().parameters[index];
+  return *tensorBytes(typeInfo(info.type)->bytes, info.dims, info.rank);
+}
+
+OnnxAotTensor TrainerState::view(void *data, int32_t type, int32_t rank,
+                                 const int64_t *dims) const {
+  OnnxAotTensor tensor = {};
+  tensor.data = data;
+  tensor.type = type;
+  tensor.rank = rank;
+  std::copy(dims, dims + rank, tensor.dims);
+  tensor.bytes = data ? *tensorBytes(typeInfo(type)->bytes, dims, rank) : 0;
+  return tensor;
+}
+
+Status TrainerState::checkReady() const {
+  if (!broken.empty())
+    return invalidArgument(broken, ": load a checkpoint");
+  for (size_t i = 0; i < known.size(); ++i)
+    if (!known[i])
+      return invalidArgument("parameter ",
+                             quoted(training().parameters[i].name),
+                             " has no value yet: load a checkpoint");
+  return Status();
+}
+
+void TrainerState::setNumbers(int64_t accumulated) {
+  StepNumbers &numbers = memory.numbers;
+  numbers.seed[0] = progress.seed;
+  numbers.seed[1] = progress.steps;
+  numbers.step = progress.updates + 1;
+  numbers.learningRate = progress.learningRate;
+  numbers.lossScale = progress.lossScale;
+  double scale = 1.0 / progress.lossScale;
+  if (meanAccumulation && accumulated > 1)
+    scale /= static_cast<double>(accumulated);
+  numbers.gradientScale = static_cast<float>(scale);
+  numbers.accumulate = progress.accumulated > 0;
+  numbers.updated = 1;
+}
+
+/// The norm of the gradients as the optimizer sees them, in a fixed order.
+double TrainerState::computeNorm() const {
+  double sum = 0;
+  for (const TrainerMemory::Run &run : memory.state.gradientRuns()) {
+    const char *data = memory.state.at(run.place);
+    for (uint64_t i = 0; i < run.count; ++i) {
+      double value = NAN;
+      if (run.type == ONNX_AOT_FLOAT32) {
+        value = reinterpret_cast<const float *>(data)[i];
+      } else if (run.type == ONNX_AOT_FLOAT64) {
+        value = reinterpret_cast<const double *>(data)[i];
+      } else {
+        return NAN; // half precision: the module gives the norm itself
+      }
+      sum += value * value;
+    }
+  }
+  return std::sqrt(sum) * memory.numbers.gradientScale;
+}
+
+Status TrainerState::runTraining(Program &program, const OnnxAotTensor *inputs,
+                                 size_t numInputs, OnnxAotTensor *outputs,
+                                 size_t numOutputs, bool accumulates) {
+  if (Status status = checkReady(); !status.ok())
+    return status;
+  setNumbers(1);
+  bool started = false;
+  Status status = program.run(inputs, numInputs, outputs, numOutputs, started);
+  if (status.ok()) {
+    ++progress.steps;
+    progress.accumulated += accumulates;
+  } else if (started && accumulates) {
+    gradientsBroken = "a training step stopped and left wrong gradients";
+  } else if (started) {
+    broken = "a training step stopped in the middle of an update";
+  }
+  return status;
+}
+
+void TrainerState::finishUpdate(bool *updated) {
+  bool done = memory.numbers.updated;
+  progress.updates += done;
+  if (progress.lossScaleInterval > 0) {
+    // Powers of two: scaling stays exact.
+    if (!done) {
+      progress.lossScale = std::max(progress.lossScale / 2, 1.0f / 65536);
+      progress.stepsAtLossScale = 0;
+    } else if (++progress.stepsAtLossScale >= progress.lossScaleInterval) {
+      progress.lossScale = std::min(progress.lossScale * 2, 16777216.0f);
+      progress.stepsAtLossScale = 0;
+    }
+  }
+  if (updated)
+    *updated = done;
+}
+
+Status TrainerState::update(bool *updated) {
+  if (Status status = checkReady(); !status.ok())
+    return status;
+  if (!updater)
+    return invalidArgument("the module updates the parameters only together "
+                           "with the training step: use step");
+  if (!gradientsBroken.empty())
+    return invalidArgument(gradientsBroken, ": reset them");
+  if (!progress.accumulated)
+    return invalidArgument("there are no gradients: no training step was made "
+                           "since they were reset");
+  if (reduce)
+    for (const TrainerMemory::Run &run : memory.state.gradientRuns()) {
+      std::string message =
+          reduce(memory.state.at(run.place), run.count, run.type);
+      if (message.empty())
+        continue;
+      gradientsBroken = "the gradients could not be reduced";
+      return Status(ONNX_AOT_EXECUTION_FAILED,
+                    concat(gradientsBroken, ": ", message));
+    }
+  setNumbers(progress.accumulated);
+  // Clipping may change the gradients in place: their norm is taken before.
+  normKnown = true;
+  bool given = updater->gives(ONNX_AOT_ROLE_GRADIENT_NORM);
+  norm = given ? 0 : computeNorm();
+  bool started = false;
+  Status status = updater->run(nullptr, 0, nullptr, 0, started);
+  if (!status.ok()) {
+    if (started)
+      broken = "an update stopped in the middle";
+    return status;
+  }
+  if (given)
+    norm = memory.numbers.gradientNorm;
+  finishUpdate(updated);
+  return Status();
+}
+
+//===--- Trainer ----------------------------------------------------------===//
+
+namespace {
+
+/// One call at a time: two would share memory.
+class Running {
+public:
+  explicit Running(std::atomic<int> &flag)
+      : flag(flag), alone(!flag.exchange(1)) {}
+  ~Running() {
+    if (alone)
+      flag = 0;
+  }
+  Status status() const {
+    if (alone)
+      return Status();
+    return invalidArgument("the trainer is at work in another thread");
+  }
+
+private:
+  std::atomic<int> &flag;
+  bool alone;
+};
+
+} // namespace
+
+Trainer::Trainer(TrainingModule module, std::unique_ptr<TrainerState> state)
+    : theModule(std::move(module)), state(std::move(state)) {}
+Trainer::Trainer(Trainer &&) = default;
+Trainer &Trainer::operator=(Trainer &&) = default;
+Trainer::~Trainer() = default;
+
+Expected<Trainer> Trainer::create(const TrainingModule &module,
+                                  const TrainerOptions &options) {
+  if (options.threads < 1 || options.threads > ONNX_AOT_MAX_THREADS)
+    return invalidArgument("the number of threads is ", options.threads,
+                           ", supported are 1 to ", ONNX_AOT_MAX_THREADS);
+  auto state = std::make_unique<TrainerState>(module.loaded);
+  ProgramMemory &memory = state->memory;
+  const LoadedTraining &loaded = *module.loaded;
+  if (!memory.state.allocate(loaded))
+    return Status(ONNX_AOT_OUT_OF_MEMORY, "no memory for the training's state");
+  memory.threads = options.threads;
+  if (options.threads > 1) {
+    memory.pool = ThreadPool::shared();
+    if (Status status = memory.pool->reserve(options.threads - 1); !status.ok())
+      return status;
+  }
+  auto make = [&](const std::shared_ptr<const LoadedModule> &program,
+                  const OnnxAotProgram &bindings) {
+    return program ? std::make_unique<Program>(program, bindings,
+                                               loaded.descriptor, memory)
+                   : nullptr;
+  };
+  state->train = make(loaded.train, loaded.descriptor.train);
+  state->eval = make(loaded.eval, loaded.descriptor.eval);
+  state->updater = make(loaded.update, loaded.descriptor.update);
+  state->fused = make(loaded.fused, loaded.descriptor.fused);
+  state->known.assign(size_t(loaded.descriptor.num_parameters), false);
+  state->meanAccumulation = options.meanAccumulation;
+  state->progress.seed = options.seed;
+  Trainer trainer(module, std::move(state));
+  if (Status status = trainer.setLearningRate(options.learningRate);
+      !status.ok())
+    return status;
+  return trainer;
+}
+
+Status Trainer::trainStep(const OnnxAotTensor *inputs, size_t numInputs,
+                          OnnxAotTensor *outputs, size_t numOutputs) {
+  Running running(state->running);
+  if (!running.status().ok())
+    return running.status();
+  if (!state->train)
+    return invalidArgument("the module computes gradients only together with "
+                           "the update: use step");
+  if (!state->gradientsBroken.empty())
+    return invalidArgument(state->gradientsBroken, ": reset them");
+  return state->runTraining(*state->train, inputs, numInputs, outputs,
+                            numOutputs, true);
+}
+
+Status Trainer::evalStep(const OnnxAotTensor *inputs, size_t numInputs,
+                         OnnxAotTensor *outputs, size_t numOutputs) {
+  Running running(state->running);
+  if (!running.status().ok())
+    return running.status();
+  if (!state->eval)
+    return invalidArgument("the module has no program that evaluates");
+  if (Status status = state->checkReady(); !status.ok())
+    return status;
+  state->setNumbers(1);
+  bool started;
+  return state->eval->run(inputs, numInputs, outputs, numOutputs, started);
+}
+
+Status Trainer::optimizerStep(bool *updated) {
+  Running running(state->running);
+  if (!running.status().ok())
+    return running.status();
+  return state->update(updated);
+}
+
+Status Trainer::lazyResetGrad() {
+  Running running(state->running);
+  if (!running.status().ok())
+    return running.status();
+  state->progress.accumulated = 0;
+  state->gradientsBroken.clear();
+  return Status();
+}
+
+Status Trainer::step(const OnnxAotTensor *inputs, size_t numInputs,
+                     OnnxAotTensor *outputs, size_t numOutputs, bool *updated) {
+  Running running(state->running);
+  if (!running.status().ok())
+    return running.status();
+  if (state->progress.accumulated || !state->gradientsBroken.empty())
+    return invalidArgument("there are gradients that no update has used: make "
+                           "one, or reset them");
+  TrainerState &s = *state;
+  if (s.fused && (!s.reduce || !s.train)) {
+    if (Status status = s.runTraining(*s.fused, inputs, numInputs, outputs,
+                                      numOutputs, false);
+        !status.ok())
+      return status;
+    s.norm = s.fused->gives(ONNX_AOT_ROLE_GRADIENT_NORM)
+                 ? s.memory.numbers.gradientNorm
+                 : NAN;
+    s.finishUpdate(updated);
+    return Status();
+  }
+  Status status =
+      s.runTraining(*s.train, inputs, numInputs, outputs, numOutputs, true);
+  if (status.ok())
+    status = s.update(updated);
+  s.progress.accumulated = 0;
+  s.gradientsBroken.clear();
+  return status;
+}
+
+Status Trainer::schedulerStep() {
+  Progress &progress = state->progress;
+  if (!state->schedule)
+    return invalidArgument("there is no learning-rate schedule");
+  ++progress.schedulePosition;
+  progress.learningRate =
+      static_cast<float>(state->schedule->at(progress.schedulePosition));
+  return Status();
+}
+
+Status Trainer::setLearningRate(float rate) {
+  if (!std::isfinite(rate) || rate < 0)
+    return invalidArgument("the learning rate must be a number of 0 or more");
+  state->progress.learningRate = rate;
+  return Status();
+}
+
+Status Trainer::setSchedule(const Schedule &schedule) {
+  // What was made by hand is checked like a text.
+  Expected<Schedule> checked = Schedule::parse(schedule.text(), schedule.lr);
+  if (!checked)
+    return checked.status();
+  state->schedule = *checked;
+  state->progress.schedule = checked->text();
+  state->progress.schedulePosition = 0;
+  state->progress.learningRate = static_cast<float>(checked->at(0));
+  return Status();
+}
+
+Status Trainer::setSchedule(const std::string &text) {
+  Expected<Schedule> schedule =
+      Schedule::parse(text, state->progress.learningRate);
+  if (!schedule)
+    return schedule.status();
+  return setSchedule(*schedule);
+}
+
+Status Trainer::setSeed(int64_t seed) {
+  state->progress.seed = seed;
+  return Status();
+}
+
+Status Trainer::setLossScale(float scale, int64_t interval) {
+  if (!std::isfinite(scale) || scale <= 0 || interval < 0)
+    return invalidArgument("the loss scale must be above 0, its interval 0 or "
+                           "more");
+  state->progress.lossScale = scale;
+  state->progress.lossScaleInterval = interval;
+  state->progress.stepsAtLossScale = 0;
+  return Status();
+}
+
+Status Trainer::setReduce(ReduceFunction reduce) {
+  if (reduce && !state->train)
+    return invalidArgument("the module updates the parameters without keeping "
+                           "gradients: there is nothing to reduce");
+  state->reduce = std::move(reduce);
+  return Status();
+}
+
+OnnxAotTensor Trainer::parameter(int32_t index) {
+  if (index < 0 || index >= theModule->num_parameters)
+    return {};
+  const OnnxAotParameterInfo &info = theModule->parameters[index];
+  return state->view(state->memory.state.parameter(index), info.type, info.rank,
+                     info.dims);
+}
+
+OnnxAotTensor Trainer::gradient(int32_t index) {
+  if (index < 0 || index >= theModule->num_parameters)
+    return {};
+  const OnnxAotParameterInfo &info = theModule->parameters[index];
+  return state->view(state->memory.state.gradient(index), info.type, info.rank,
+                     info.dims);
+}
+
+OnnxAotTensor Trainer::slot(int32_t index, int32_t slot) {
+  if (index < 0 || index >= theModule->num_parameters || slot < 0 ||
+      slot >= theModule->num_slots)
+    return {};
+  const OnnxAotValueInfo *info =
+      state->loaded
+          ->slots[size_t(index) * size_t(theModule->num_slots) + size_t(slot)];
+  if (!info)
+    return {};
+  return state->view(state->memory.state.slot(index, slot), info->type,
+                     info->rank, info->dims);
+}
+
+Status Trainer::setParameter(const std::string &name,
+                             const OnnxAotTensor &value) {
+  int32_t index = theModule.findParameter(name);
+  if (index < 0)
+    return invalidArgument("the model has no parameter ", quoted(name));
+  OnnxAotTensor own = parameter(index);
+  std::string who = concat("parameter ", quoted(name));
+  if (value.type != own.type || value.rank != own.rank ||
+      !std::equal(own.dims, own.dims + own.rank, value.dims))
+    return invalidArgument(who, " is ", typeInfo(own.type)->name, " ",
+                           shapeText(own.dims, own.rank), ", the value is ",
+                           typeInfo(value.type) ? typeInfo(value.type)->name
+                                                : "of unknown type",
+                           " ",
+                           value.rank >= 0 && value.rank <= ONNX_AOT_MAX_RANK
+                               ? shapeText(value.dims, value.rank)
+                               : "of a wrong rank");
+  if (value.bytes < own.bytes || (own.bytes && !value.data))
+    return invalidArgument(who, " has ", own.bytes, " bytes, the value has ",
+                           value.data ? value.bytes : 0);
+  std::memmove(own.data, value.data, own.bytes);
+  state->setKnown(index);
+  return Status();
+}
+
+uint64_t Trainer::parameterBytes(bool trainableOnly) const {
+  uint64_t bytes = 0;
+  for (int32_t i = 0; i < theModule->num_parameters; ++i)
+    if (!trainableOnly || state->isTrainable(i))
+      bytes += state->parameterBytes(i);
+  return bytes;
+}
+
+namespace {
+
+Status checkBuffer(uint64_t bytes, uint64_t needed, const void *buffer) {
+  if (bytes != needed || (needed && !buffer))
+    return invalidArgument("the buffer has ", buffer ? bytes : 0,
+                           " bytes, the parameters have ", needed);
+  return Status();
+}
+
+} // namespace
+
+Status Trainer::copyParametersTo(void *buffer, uint64_t bytes,
+                                 bool trainableOnly) const {
+  if (Status status = checkBuffer(bytes, parameterBytes(trainableOnly), buffer);
+      !status.ok())
+    return status;
+  if (Status status = state->checkReady(); !status.ok())
+    return status;
+  char *next = static_cast<char *>(buffer);
+  for (int32_t i = 0; i < theModule->num_parameters; ++i) {
+    if (trainableOnly && !state->isTrainable(i))
+      continue;
+    uint64_t size = state->parameterBytes(i);
+    if (size)
+      std::memcpy(next, state->memory.state.parameter(i), size);
+    next += size;
+  }
+  return Status();
+}
+
+Status Trainer::copyParametersFrom(const void *buffer, uint64_t bytes,
+                                   bool trainableOnly) {
+  if (Status status = checkBuffer(bytes, parameterBytes(trainableOnly), buffer);
+      !status.ok())
+    return status;
+  const char *next = static_cast<const char *>(buffer);
+  for (int32_t i = 0; i < theModule->num_parameters; ++i) {
+    if (trainableOnly && !state->isTrainable(i))
+      continue;
+    uint64_t size = state->parameterBytes(i);
+    if (size)
+      std::memcpy(state->memory.state.parameter(i), next, size);
+    next += size;
+    state->setKnown(i);
+  }
+  return Status();
+}
+
+const Progress &Trainer::progress() const { return state->progress; }
+double Trainer::gradientNorm() const { return state->norm; }
+std::map<std::string, Property> &Trainer::properties() {
+  return state->properties;
+}
+
+std::vector<std::string> Trainer::outputNames(bool training) const {
+  const Program *program = !training      ? state->eval.get()
+                           : state->train ? state->train.get()
+                                          : state->fused.get();
+  return program ? program->outputNames() : std::vector<std::string>();
+}
+
+} // namespace onnx_aot::runtime
