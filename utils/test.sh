@@ -21,6 +21,7 @@ suites=(
   contrib
   models
   examples
+  training-cli
   hostile
   damaged
   conformance
@@ -48,6 +49,7 @@ suite() {
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
+    training-cli) python test/Integration/training_cli.py ;;
     hostile) python test/Integration/hostile.py ;;
     damaged) python utils/fuzz-import.py --models "$models" ;;
     conformance) python utils/conformance.py --known "$known" --sample 200 --jobs "$jobs" --min-found 200 ;;

@@ -22,6 +22,10 @@ file may hold both.
 Random inputs are reproducible for a seed: floats uniform in [-1, 1), integers
 and bools 0 or 1 (a legal index into any axis of two or more).
 
+Training takes DATA with an array for each input and target, samples along the
+first axis. The order of the samples depends on --seed and the epoch only: a run
+that is killed and started again with --resume ends with the same bits.
+
 Exit status: 0, or 1 after an error or when an output is not as expected.
 )";
 
@@ -31,6 +35,67 @@ std::string number(const std::string &text) {
   if (end == text.c_str() || *end || !std::isfinite(value) || value < 0)
     return "'" + text + "' is not a number of 0 or more";
   return "";
+}
+
+/// Options that only mean something with --train.
+void addTrainOptions(CLI::App &app, TrainOptions &train) {
+  CLI::Option *data =
+      app.add_option("--train", train.data,
+                     "Train the module (compiled with --train) on a file")
+          ->type_name("DATA.npz|.safetensors")
+          ->group("Training");
+  auto add = [&](const char *name, auto &value, const char *text,
+                 const char *type) {
+    return app.add_option(name, value, text)
+        ->type_name(type)
+        ->needs(data)
+        ->group("Training");
+  };
+  auto addFlag = [&](const char *name, bool &value, const char *text) {
+    app.add_flag(name, value, text)->needs(data)->group("Training");
+  };
+  add("--batch", train.batch,
+      "Samples of a step (default: what the module takes, or 32)", "N")
+      ->check(CLI::PositiveNumber);
+  add("--epochs", train.epochs, "Passes over the data", "N")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add("--lr", train.lr, "Learning rate", "X")
+      ->check(number)
+      ->capture_default_str();
+  add("--schedule", train.schedule,
+      "Learning rate over the optimizer steps: constant, linear, cosine, step, "
+      "exponential, polynomial, one-cycle, each with :key=value,... "
+      "(warmup_steps=N, ...); its length is that of the training",
+      "SPEC");
+  add("--accumulate", train.accumulate,
+      "Steps whose gradients are averaged for one update", "K")
+      ->check(CLI::PositiveNumber);
+  add("--checkpoint", train.checkpoint,
+      "Where the parameters come from (default: MODULE.safetensors)", "FILE");
+  add("--save", train.save, "Write a checkpoint at the end", "FILE");
+  add("--save-every", train.saveEvery,
+      "And after every N updates and at the end of each epoch", "N")
+      ->check(CLI::PositiveNumber);
+  addFlag("--resume", train.resume,
+          "Go on from the --save file if it is there");
+  add("--eval", train.eval, "Evaluate on a file after each epoch", "DATA");
+  add("--metrics", train.metrics,
+      "Write step,epoch,loss,lr,grad_norm,ms of each update", "FILE.csv");
+  add("--plot", train.plot, "Draw the loss", "FILE.svg");
+  add("--export", train.exported, "Write the trained model", "FILE.onnx");
+  add("--model", train.model,
+      "The ONNX file that was compiled, for --export (default: the module's "
+      "own copy)",
+      "FILE.onnx");
+  add("--seed", train.seed, "Of the samples' order and random operators", "N");
+  addFlag("--shuffle", train.shuffle, "Shuffle the samples in each epoch");
+  add("--loss-scale", train.lossScale,
+      "Factor of the loss before the backward pass (float16)", "X")
+      ->check(CLI::PositiveNumber);
+  add("--loss-scale-interval", train.lossScaleInterval,
+      "Double it after N updates, halve it when a gradient is not finite", "N")
+      ->check(CLI::PositiveNumber);
 }
 
 } // namespace
@@ -85,6 +150,8 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   app.add_flag("--info", options.info,
                "Only print inputs, outputs, symbolic dimensions and memory");
   app.add_flag("--json", options.json, "Print one JSON object");
+
+  addTrainOptions(app, options.train);
 
   options.threads = runtime::usableCores();
   try {

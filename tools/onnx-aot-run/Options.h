@@ -8,6 +8,23 @@
 
 namespace onnx_aot::run {
 
+/// What --train and the options that belong to it say.
+struct TrainOptions {
+  std::string data;  ///< empty: no training
+  int64_t batch = 0; ///< 0: what the module takes, or 32
+  int64_t epochs = 1;
+  float lr = 0.001f;
+  std::string schedule;
+  int64_t accumulate = 1;
+  std::string checkpoint, save;
+  int64_t saveEvery = 0;
+  bool resume = false, shuffle = false;
+  std::string eval, metrics, exported, model, plot;
+  int64_t seed = 0;
+  float lossScale = 1;
+  int64_t lossScaleInterval = 0;
+};
+
 struct Options {
   std::string module;
   std::string prefix;
@@ -22,6 +39,7 @@ struct Options {
   std::optional<double> benchSeconds;
   bool info = false;
   bool json = false;
+  TrainOptions train;
 };
 
 /// Parses the command line. Without a result the program ends with `exitCode`;

@@ -4,6 +4,7 @@
 #include "Inputs.h"
 #include "Npz.h"
 #include "Report.h"
+#include "Train.h"
 
 #include "onnx-aot/runtime/Session.h"
 
@@ -161,6 +162,8 @@ bool report(const Module &module, const Runner &runner, const Options &options,
 } // namespace
 
 Expected<int> execute(const Options &options) {
+  if (!options.train.data.empty())
+    return train(options);
   Clock::time_point start = Clock::now();
   Expected<Module> module = loadModule(options);
   if (!module)

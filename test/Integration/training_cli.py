@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Train from the command line: numbers against numpy, checkpoints, runs that are killed, mistakes.
+
+usage: training_cli.py [--build DIR]
+
+The module is written by hand (test/unit/runtime/Inputs/training-fixture.c, built with gcc): a linear regression with
+SGD and momentum, which numpy follows in float64. No compiler of ours is needed.
+"""
+import argparse
+import csv
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "utils"))
+import harness  # noqa: E402
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+from safetensors.numpy import load_file, save_file  # noqa: E402
+
+SAMPLES, BATCH = 50, 8
+
+
+class Bench:
+    """Paths, and the tool."""
+
+    def __init__(self, tool, work):
+        self.tool, self.work = tool, work
+
+    def __truediv__(self, name):
+        return self.work / name
+
+    def command(self, *args, module="linear.so", data="data.npz"):
+        return [str(self.tool), str(self / module), "--train", str(self / data), *map(str, args)]
+
+    def run(self, *args, **more):
+        """Returns (standard output, problem)."""
+        done = subprocess.run(self.command(*args, **more), capture_output=True, text=True)
+        return done.stdout, "" if done.returncode == 0 else f"status {done.returncode}: {done.stderr.strip()[-400:]}"
+
+    def refuses(self, tally, name, *args, says, **more):
+        _, problem = self.run(*args, **more)
+        missing = [part for part in says if part not in problem]
+        tally.check(name, "" if problem and not missing else f"it says {problem!r}, not {missing}", problem)
+
+
+def make_data(count, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((count, 3)).astype(np.float32)
+    return {"x": x, "target": (2 * (x @ np.float32([1, -3, 0.5]) + 1)).astype(np.float32)}
+
+
+START = {"w": np.float32([.5, .25, -.125]), "b": np.array(.75), "scale": np.array(2, np.float32),
+         "seen": np.array([100])}
+
+
+def prepare(bench):
+    for module, fused in (("linear", 0), ("fused", 1)):
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", f"-DFIXTURE_FUSED={fused}", "-I", ROOT / "runtime/include",
+                        ROOT / "test/unit/runtime/Inputs/training-fixture.c", "-o", bench / f"{module}.so", "-lm"],
+                       check=True)
+        save_file(START, bench / f"{module}.safetensors")
+    np.savez(bench / "data.npz", **make_data(SAMPLES, 0))
+    save_file(make_data(SAMPLES, 0), bench / "data.safetensors")
+    np.savez(bench / "eval.npz", **make_data(20, 1))
+
+
+def gradients(w, b, x, t):
+    """Loss and gradients of the fixture's model, in float64."""
+    error = 2 * (x @ w + b) - t
+    g = 4 * error / len(t)
+    return np.mean(error ** 2), x.T @ g, g.sum()
+
+
+def reference(epochs, rate, accumulate=1):
+    """The training that the tool makes without --shuffle: (rows of step, loss, lr, norm; parameters)."""
+    data = make_data(SAMPLES, 0)
+    x, t = data["x"].astype(np.float64), data["target"].astype(np.float64)
+    w, b, vw, vb = START["w"].astype(np.float64), float(START["b"]), np.zeros(3), 0.0
+    rows = []
+    batches = [slice(i, i + BATCH) for i in range(0, SAMPLES, BATCH)]
+    for _ in range(epochs):
+        for first in range(0, len(batches), accumulate):
+            group = batches[first:first + accumulate]
+            parts = [gradients(w, b, x[s], t[s]) for s in group]
+            loss, gw, gb = (sum(p[i] for p in parts) / len(parts) for i in range(3))
+            norm, lr = np.sqrt(gw @ gw + gb * gb), rate(len(rows))
+            clip = min(1, 100 / norm)
+            vw, vb = vw / 2 + gw * clip, vb / 2 + gb * clip
+            w, b = w - lr * vw, b - lr * vb
+            rows.append((len(rows) + 1, loss, lr, norm))
+    return rows, w, b
+
+
+def numbers(tally, bench):
+    """Every loss, rate and norm is numpy's; so are the parameters."""
+    total = 4 * 7
+    cases = {
+        "constant rate": ([], lambda i: .02, {}),
+        "cosine": (["--schedule=cosine"], lambda i: .01 * (1 + np.cos(np.pi * i / total)), {}),
+        "linear with warm-up": (["--schedule=linear:warmup_steps=5"],
+                                lambda i: .02 * (i / 5 if i < 5 else (total - i) / (total - 5)), {}),
+        "accumulation": (["--accumulate=3"], lambda i: .02, {"accumulate": 3}),
+    }
+    for name, (flags, rate, how) in cases.items():
+        _, problem = bench.run("--batch", BATCH, "--epochs", 4, "--lr", .02, "--metrics", bench / "m.csv", "--save",
+                               bench / "out.safetensors", *flags)
+        if problem:
+            tally.check(f"numbers: {name}", problem)
+            continue
+        text = (bench / "m.csv").read_text()
+        if not text.startswith("step,epoch,loss,lr,grad_norm,ms\n"):
+            problem = "the header is another"
+        rows, w, b = reference(4, rate, **how)
+        got = [[float(v) for v in r[:5]] for r in list(csv.reader(text.splitlines()))[1:]]
+        if len(got) != len(rows):
+            problem = f"{len(got)} rows instead of {len(rows)}"
+        for g, (step, loss, lr, norm) in zip(got, rows):
+            if g[0] != step or not np.allclose([g[2], g[3], g[4]], [loss, lr, norm], rtol=1e-4, atol=1e-6):
+                problem = problem or f"row {g}, numpy has {step, loss, lr, norm}"
+        out = load_file(bench / "out.safetensors")
+        if not np.allclose(out["w"], w, rtol=1e-4) or not np.allclose(out["b"], b, rtol=1e-4):
+            problem = problem or f"w={out['w']} b={out['b']}, numpy has {w}, {b}"
+        if out["seen"][0] != 100 + 4 * SAMPLES:
+            problem = problem or f"the statistic is {out['seen']}"
+        tally.check(f"numbers: {name}", problem, f"{len(rows)} steps")
+
+
+def files(tally, bench):
+    """The same training from another kind of file, with another number of threads, by the fused program."""
+    def train(*flags, seed=5, **more):
+        _, problem = bench.run("--batch", BATCH, "--epochs", 3, "--shuffle", "--seed", seed, "--save",
+                               bench / "out.safetensors", *flags, **more)
+        return problem, None if problem else (bench / "out.safetensors").read_bytes()
+    problem, first = train("--threads", 1)
+    tally.check("a training with --shuffle", problem)
+    for name, flags, more in (("from .safetensors", [], {"data": "data.safetensors"}),
+                              ("with 2 threads", ["--threads", 2], {}),
+                              ("by the fused program", [], {"module": "fused.so"})):
+        problem, again = train(*flags, **more)
+        tally.check(f"the same bits {name}", problem or ("" if again == first else "they differ"))
+    problem, other = train(seed=6)
+    tally.check("another order with another seed", problem or ("" if other != first else "it is the same"))
+
+
+def evaluation(tally, bench):
+    out, problem = bench.run("--batch", BATCH, "--epochs", 2, "--lr", .02, "--eval", bench / "eval.npz", "--json",
+                             "--plot", bench / "loss.svg", "--save", bench / "out.safetensors")
+    if not problem:
+        said, data, state = json.loads(out), make_data(20, 1), load_file(bench / "out.safetensors")
+        want = gradients(state["w"].astype(np.float64), state["b"], data["x"].astype(np.float64), data["target"])[0]
+        if not np.isclose(said["eval_loss"], want, rtol=1e-5) or said["updates"] != 14 or said["accuracy"] is not None:
+            problem = f"{said}, the loss is {want}"
+    tally.check("--eval", problem)
+    svg = (bench / "loss.svg").read_text() if not problem else ""
+    tally.check("--plot", problem or ("" if svg.count("polyline") == 1 and svg.endswith("</svg>\n") else svg[:100]))
+
+
+def killed(tally, bench, rounds=12):
+    """A run that is killed at random and started again ends with the same bits and the same metrics."""
+    flags = ["--batch", 2, "--epochs", 30, "--shuffle", "--seed", 3, "--schedule=cosine", "--accumulate", 2]
+    _, problem = bench.run(*flags, "--save", bench / "whole.safetensors", "--metrics", bench / "whole.csv",
+                           "--save-every", 7)
+    if not tally.check("a training that is not killed", problem):
+        return
+    def rows(name):
+        return [r[:5] for r in csv.reader((bench / name).read_text().splitlines())]
+    chance = random.Random(4)
+    command = bench.command(*flags, "--save", bench / "part.safetensors", "--metrics", bench / "part.csv",
+                            "--save-every", 7, "--resume")
+    kills = 0
+    for _ in range(rounds):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.01, 0.25))
+        process.kill()
+        kills += process.wait() == -signal.SIGKILL
+    done = subprocess.run(command, capture_output=True, text=True)
+    problem = done.stderr if done.returncode else ""
+    same = (bench / "part.safetensors").read_bytes() == (bench / "whole.safetensors").read_bytes()
+    tally.check("killed and resumed: the same bits", problem or ("" if same else "they differ"), f"{kills} kills")
+    tally.check("killed and resumed: the same metrics",
+                "" if rows("part.csv") == rows("whole.csv") else "they differ")
+    tally.check("it was killed at all", "" if kills > 2 else f"only {kills} times")
+
+
+def make_model(path, drop=None, shape=(3,)):
+    """The fixture's model as an ONNX file; its initializers lie in it in all the ways there are."""
+    raw = onnx.numpy_helper.from_array
+    values = {"w": helper.make_tensor("w", TensorProto.FLOAT, shape, np.resize(START["w"], shape).ravel()),
+              "b": helper.make_tensor("b", TensorProto.DOUBLE, [], [.75]),
+              "scale": raw(START["scale"], "scale"),
+              "seen": helper.make_tensor("seen", TensorProto.INT64, [1], [100]),
+              "other": raw(np.float32([7]), "other")}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["xw"]), helper.make_node("Cast", ["b"], ["bf"], to=1),
+             helper.make_node("Add", ["xw", "bf"], ["s"]), helper.make_node("Mul", ["s", "scale"], ["y"]),
+             helper.make_node("Identity", ["seen"], ["count"]), helper.make_node("Identity", ["other"], ["rest"])]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "line", [info("x", 1, ["N", 3])],
+                              [info("y", 1, ["N"]), info("count", 7, [1]), info("rest", 1, [1])],
+                              [v for k, v in values.items() if k != drop], doc_string="kept")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], producer_name="test")
+    model.ir_version = 10
+    onnx.save(model, path)
+    return model
+
+
+def export(tally, bench):
+    """The trained model runs in onnxruntime with the values of the checkpoint; all else is as it was."""
+    source = make_model(bench / "line.onnx")
+    _, problem = bench.run("--batch", BATCH, "--epochs", 2, "--lr", .02, "--save", bench / "out.safetensors",
+                           "--model", bench / "line.onnx", "--export", bench / "trained.onnx")
+    if not tally.check("--export", problem):
+        return
+    state, x = load_file(bench / "out.safetensors"), make_data(20, 1)["x"]
+    got = onnxruntime.InferenceSession(bench / "trained.onnx").run(None, {"x": x})
+    want = 2 * (x.astype(np.float64) @ state["w"] + state["b"])
+    problem = harness.compare(got[0], want.astype(np.float32), rtol=1e-5, atol=1e-6).problem
+    tally.check("--export: the values are the trained ones",
+                problem or ("" if got[1][0] == 200 and got[2][0] == 7 else str(got[1:])))
+    trained = onnx.load(bench / "trained.onnx")
+    onnx.checker.check_model(trained)
+    for model in (source, trained):
+        for tensor in model.graph.initializer:
+            if tensor.name != "other":
+                for field in ("raw_data", "float_data", "double_data", "int64_data"):
+                    tensor.ClearField(field)
+    tally.check("--export: all else is as it was", "" if source == trained else "it differs")
+    for name, how, says in (("a parameter is missing", {"drop": "b"}, ["'b'", "not the model"]),
+                            ("a parameter has another shape", {"shape": (3, 1)}, ["'w'", "[3, 1]", "[3]"])):
+        make_model(bench / "other.onnx", **how)
+        bench.refuses(tally, f"--export: {name}", "--model", bench / "other.onnx", "--export", bench / "no.onnx",
+                      says=says)
+    whole = (bench / "line.onnx").read_bytes()
+    chance, problems = random.Random(1), []
+    for i in range(60):
+        damaged = bytearray(whole[:chance.randrange(len(whole))] if i % 2 else whole)
+        if i % 2 == 0:
+            damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        (bench / "damaged.onnx").write_bytes(damaged)
+        done = subprocess.run(bench.command("--epochs", 0, "--model", bench / "damaged.onnx", "--export",
+                                            bench / "no.onnx"), capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            problems.append(f"{i}: status {done.returncode}")
+    tally.check("--export: damaged files are refused or copied", "; ".join(problems))
+
+
+def mistakes(tally, bench):
+    data = make_data(10, 0)
+    np.savez(bench / "short.npz", x=data["x"][:9], target=data["target"])
+    np.savez(bench / "wrong.npz", x=data["x"][:, :2], target=data["target"])
+    np.savez(bench / "double.npz", x=data["x"].astype(np.float64), target=data["target"])
+    np.savez(bench / "half.npz", x=data["x"])
+    np.savez(bench / "bad.npz", x=data["x"], target=np.full(10, -2000, np.float32))
+    bench.refuses(tally, "a missing target", data="half.npz", says=["half.npz", "target 'target'"])
+    bench.refuses(tally, "other numbers of samples", data="short.npz", says=["'target'", "10 samples", "9"])
+    bench.refuses(tally, "another shape", data="wrong.npz", says=["'x'", "[10, 2]", "[?, 3]"])
+    bench.refuses(tally, "another type", data="double.npz", says=["'x'", "float64", "float32"])
+    bench.refuses(tally, "a value that the model refuses", data="bad.npz", says=["below -1000"])
+    bench.refuses(tally, "no file", data="none.npz", says=["none.npz"])
+    bench.refuses(tally, "no checkpoint", "--checkpoint", bench / "none", says=["none"])
+    bench.refuses(tally, "a schedule that is none", "--schedule=sine", says=["'sine'", "cosine"])
+    bench.refuses(tally, "--resume without --save", "--resume", says=["--save"])
+    bench.refuses(tally, "--plot as .png", "--plot", bench / "a.png", says=[".svg"])
+    bench.refuses(tally, "accumulation without gradients", "--accumulate", 2, module="fused.so", says=["accumulate"])
+    bench.refuses(tally, "--export without a model", "--export", bench / "a.onnx", says=["ONNX file"])
+    bench.refuses(tally, "a batch of 0", "--batch", 0, says=["--batch"])
+    _, problem = bench.run("--save", bench / "a.safetensors", "--seed", 1)
+    tally.check("a checkpoint to resume from", problem)
+    bench.refuses(tally, "--resume with another seed", "--save", bench / "a.safetensors", "--seed", 2, "--resume",
+                  says=["seed=1", "seed=2"])
+    damaged = bytearray((bench / "a.safetensors").read_bytes())
+    damaged[-20] ^= 4
+    (bench / "b.safetensors").write_bytes(damaged)
+    bench.refuses(tally, "a damaged checkpoint", "--checkpoint", bench / "b.safetensors", says=["damaged", "hash"])
+    bench.refuses(tally, "a full disk", "--save", "/dev/full", says=["/dev/full"])
+    done = subprocess.run([bench.tool, str(bench / "linear.so"), "--epochs", "2"], capture_output=True, text=True)
+    tally.check("--epochs without --train", "" if done.returncode == 1 and "--train" in done.stderr else done.stderr)
+    done = subprocess.run([bench.tool, str(bench / "linear.so")], capture_output=True, text=True)
+    tally.check("a training module without --train",
+                "" if done.returncode == 1 and "training module" in done.stderr else done.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    harness.add_build_argument(parser)
+    args = harness.parse_arguments(parser)
+    tally = harness.Tally()
+    with tempfile.TemporaryDirectory() as work:
+        bench = Bench(harness.tool(args.build, "onnx-aot-run"), pathlib.Path(work))
+        prepare(bench)
+        numbers(tally, bench)
+        files(tally, bench)
+        evaluation(tally, bench)
+        killed(tally, bench)
+        export(tally, bench)
+        mistakes(tally, bench)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
