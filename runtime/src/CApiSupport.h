@@ -38,6 +38,7 @@ OnnxAotCode guarded(OnnxAotError *error, Body body) {
   }
 }
 
+/// A refusal of a null pointer.
 inline Status nullArgument(const char *name) {
   return invalidArgument("argument ", quoted(name), " is null");
 }

@@ -134,6 +134,7 @@ ONNX_AOT_API const char *onnxAotTrainerOutputName(OnnxAotTrainer *trainer,
 
 /*===--- Learning rate, seed, loss scale ----------------------------------===*/
 
+/** The rate of the next update. */
 ONNX_AOT_API float onnxAotTrainerGetLearningRate(const OnnxAotTrainer *trainer);
 ONNX_AOT_API OnnxAotCode onnxAotTrainerSetLearningRate(OnnxAotTrainer *trainer,
                                                        float learning_rate,
@@ -151,6 +152,8 @@ ONNX_AOT_API OnnxAotCode onnxAotTrainerSetSchedule(OnnxAotTrainer *trainer,
 ONNX_AOT_API OnnxAotCode onnxAotTrainerSchedulerStep(OnnxAotTrainer *trainer,
                                                      OnnxAotError *error);
 
+/** Of random operators; their numbers depend on it and on the number of the
+ *  training step. */
 ONNX_AOT_API OnnxAotCode onnxAotTrainerSetSeed(OnnxAotTrainer *trainer,
                                                int64_t seed,
                                                OnnxAotError *error);
