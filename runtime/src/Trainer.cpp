@@ -52,24 +52,40 @@ void TrainerState::setNumbers(int64_t accumulated) {
   numbers.updated = 1;
 }
 
-/// The norm of the gradients as the optimizer sees them, in a fixed order.
+namespace {
+
+/// Sum of squares in a fixed order, which lets the compiler use vectors.
+template <typename T>
+double sumOfSquares(const T *data, uint64_t count) {
+  constexpr uint64_t lanes = 8;
+  double sums[lanes] = {};
+  uint64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    for (uint64_t j = 0; j < lanes; ++j)
+      sums[j] += double(data[i + j]) * double(data[i + j]);
+  double total = 0;
+  for (; i < count; ++i)
+    total += double(data[i]) * double(data[i]);
+  for (double sum : sums)
+    total += sum;
+  return total;
+}
+
+} // namespace
+
+/// The norm of the gradients as the optimizer saw them.
 double TrainerState::computeNorm() const {
   double sum = 0;
   for (const TrainerMemory::Run &run : memory.state.gradientRuns()) {
     const char *data = memory.state.at(run.place);
-    for (uint64_t i = 0; i < run.count; ++i) {
-      double value = NAN;
-      if (run.type == ONNX_AOT_FLOAT32) {
-        value = reinterpret_cast<const float *>(data)[i];
-      } else if (run.type == ONNX_AOT_FLOAT64) {
-        value = reinterpret_cast<const double *>(data)[i];
-      } else {
-        return NAN; // half precision: the module gives the norm itself
-      }
-      sum += value * value;
-    }
+    if (run.type == ONNX_AOT_FLOAT32)
+      sum += sumOfSquares(reinterpret_cast<const float *>(data), run.count);
+    else if (run.type == ONNX_AOT_FLOAT64)
+      sum += sumOfSquares(reinterpret_cast<const double *>(data), run.count);
+    else
+      return NAN; // half precision: only the module can give the norm
   }
-  return std::sqrt(sum) * memory.numbers.gradientScale;
+  return std::sqrt(sum) * normScale;
 }
 
 Status TrainerState::runTraining(Program &program, const OnnxAotTensor *inputs,
@@ -130,10 +146,6 @@ Status TrainerState::update(bool *updated) {
                     concat(gradientsBroken, ": ", message));
     }
   setNumbers(progress.accumulated);
-  // Clipping may change the gradients in place: their norm is taken before.
-  normKnown = true;
-  bool given = updater->gives(ONNX_AOT_ROLE_GRADIENT_NORM);
-  norm = given ? 0 : computeNorm();
   bool started = false;
   Status status = updater->run(nullptr, 0, nullptr, 0, started);
   if (!status.ok()) {
@@ -141,8 +153,11 @@ Status TrainerState::update(bool *updated) {
       broken = "an update stopped in the middle";
     return status;
   }
-  if (given)
-    norm = memory.numbers.gradientNorm;
+  // A module that does not give the norm does not clip by it either: until the
+  // next training step it can be computed from the gradients.
+  normKnown = updater->gives(ONNX_AOT_ROLE_GRADIENT_NORM);
+  norm = memory.numbers.gradientNorm;
+  normScale = memory.numbers.gradientScale;
   finishUpdate(updated);
   return Status();
 }
@@ -459,7 +474,13 @@ Status Trainer::copyParametersFrom(const void *buffer, uint64_t bytes,
 }
 
 const Progress &Trainer::progress() const { return state->progress; }
-double Trainer::gradientNorm() const { return state->norm; }
+double Trainer::gradientNorm() const {
+  return state->normKnown ? state->norm : state->computeNorm();
+}
+uint64_t Trainer::stateBytes() const {
+  return state->memory.state.end() - state->memory.state.begin();
+}
+uint64_t Trainer::arenaBytes() const { return state->memory.arena.bytes(); }
 std::map<std::string, Property> &Trainer::properties() {
   return state->properties;
 }

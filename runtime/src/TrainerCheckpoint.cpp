@@ -209,6 +209,7 @@ void Loader::copy() {
   state.broken.clear();
   state.gradientsBroken.clear();
   state.norm = NAN;
+  state.normKnown = true;
 }
 
 } // namespace

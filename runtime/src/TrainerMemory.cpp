@@ -79,6 +79,8 @@ bool TrainerMemory::allocate(const LoadedTraining &loaded) {
   if (address == MAP_FAILED)
     return false;
   base = static_cast<char *>(address);
+  if (bytes >= uint64_t(4) << 20)
+    madvise(address, bytes, MADV_HUGEPAGE); // only advice: may fail
   return true;
 }
 

@@ -48,8 +48,8 @@ public:
   std::optional<Schedule> schedule;
   ReduceFunction reduce;
   bool meanAccumulation = false;
-  double norm = NAN;
-  bool normKnown = false;  ///< else it is computed when asked for
+  double norm = NAN, normScale = 1;
+  bool normKnown = true;   ///< else it is computed when asked for
   std::vector<bool> known; ///< which parameters have a value
   /// Why no step is possible until state is loaded; empty if it is.
   std::string broken;

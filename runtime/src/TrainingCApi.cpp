@@ -382,6 +382,14 @@ int64_t onnxAotTrainerSteps(const OnnxAotTrainer *trainer) {
   return trainer ? trainer->trainer.progress().steps : 0;
 }
 
+uint64_t onnxAotTrainerStateBytes(const OnnxAotTrainer *trainer) {
+  return trainer ? trainer->trainer.stateBytes() : 0;
+}
+
+uint64_t onnxAotTrainerArenaBytes(const OnnxAotTrainer *trainer) {
+  return trainer ? trainer->trainer.arenaBytes() : 0;
+}
+
 double onnxAotTrainerGradientNorm(const OnnxAotTrainer *trainer) {
   return trainer ? trainer->trainer.gradientNorm() : NAN;
 }

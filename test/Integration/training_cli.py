@@ -192,6 +192,23 @@ def killed(tally, bench, rounds=12):
     tally.check("it was killed at all", "" if kills > 2 else f"only {kills} times")
 
 
+def interrupted(tally, bench):
+    """Asked to end, it saves; resumed, it ends with the bits of a training that was not."""
+    flags = ["--batch", 2, "--epochs", 2000, "--shuffle"]
+    _, problem = bench.run(*flags, "--save", bench / "whole.safetensors")
+    process = subprocess.Popen(bench.command(*flags, "--save", bench / "asked.safetensors"), stderr=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, text=True)
+    time.sleep(0.08)
+    process.terminate()
+    said = process.communicate()[1]
+    if process.returncode != 1 or "which are saved" not in said:
+        problem = problem or f"status {process.returncode}: {said}"
+    if tally.check("SIGTERM saves", problem, said.strip()):
+        _, problem = bench.run(*flags, "--save", bench / "asked.safetensors", "--resume")
+        same = (bench / "asked.safetensors").read_bytes() == (bench / "whole.safetensors").read_bytes()
+        tally.check("SIGTERM and resumed: the same bits", problem or ("" if same else "they differ"))
+
+
 def make_model(path, drop=None, shape=(3,)):
     """The fixture's model as an ONNX file; its initializers lie in it in all the ways there are."""
     raw = onnx.numpy_helper.from_array
@@ -253,6 +270,19 @@ def export(tally, bench):
     tally.check("--export: damaged files are refused or copied", "; ".join(problems))
 
 
+def info(tally, bench):
+    done = subprocess.run([bench.tool, str(bench / "linear.so"), "--info"], capture_output=True, text=True)
+    wanted = ["loss      mse", "optimizer sgd:momentum=0.5", 'input     x: float32 ["?",3]', "target    target: float32",
+              "parameter w: float32 [3], trainable", "parameter seen: int64 [1], state", "program   update: arena 0 bytes",
+              "memory    parameters 32, gradients 20, optimizer state 20 bytes"]
+    missing = [w for w in wanted if w not in done.stdout]
+    tally.check("--info", f"no {missing} in {done.stdout}" if missing or done.returncode else "")
+    done = subprocess.run([bench.tool, str(bench / "fused.so"), "--info", "--json"], capture_output=True, text=True)
+    said = json.loads(done.stdout)
+    tally.check("--info --json", "" if sorted(said["programs"]) == ["eval", "fused"] and said["gradient_bytes"] == 0
+                and said["slots"] == ["velocity"] else str(said))
+
+
 def mistakes(tally, bench):
     data = make_data(10, 0)
     np.savez(bench / "short.npz", x=data["x"][:9], target=data["target"])
@@ -301,6 +331,8 @@ def main():
         files(tally, bench)
         evaluation(tally, bench)
         killed(tally, bench)
+        interrupted(tally, bench)
+        info(tally, bench)
         export(tally, bench)
         mistakes(tally, bench)
     tally.finish()

@@ -97,6 +97,9 @@ Status Metrics::flush() {
 
 namespace {
 
+/// More lines than `niceStep` ever asks for.
+constexpr int maxLines = 12;
+
 /// A step of 1, 2 or 5 times a power of ten, so that about five fit `range`.
 double niceStep(double range) {
   double power = std::pow(10, std::floor(std::log10(range / 5)));
@@ -136,8 +139,9 @@ std::string axes(const Frame &frame) {
   std::string svg;
   char text[256];
   double step = niceStep(frame.highY - frame.lowY);
-  for (double v = std::ceil(frame.lowY / step) * step; v <= frame.highY;
-       v += step) {
+  double first = std::ceil(frame.lowY / step) * step;
+  for (int i = 0; i < maxLines && first + i * step <= frame.highY; ++i) {
+    double v = first + i * step;
     std::snprintf(text, sizeof(text),
                   "<line x1='%.0f' x2='%.0f' y1='%.1f' y2='%.1f' "
                   "stroke='#ddd'/><text x='%.0f' y='%.1f' "
@@ -147,8 +151,9 @@ std::string axes(const Frame &frame) {
     svg += text;
   }
   step = std::max(1.0, niceStep(frame.highX - frame.lowX));
-  for (double v = std::ceil(frame.lowX / step) * step; v <= frame.highX;
-       v += step) {
+  first = std::ceil(frame.lowX / step) * step;
+  for (int i = 0; i < maxLines && first + i * step <= frame.highX; ++i) {
+    double v = first + i * step;
     std::snprintf(text, sizeof(text),
                   "<text x='%.1f' y='%.0f' text-anchor='middle'>%g</text>\n",
                   frame.x(v), frame.bottom + 18, v);

@@ -5,6 +5,7 @@
 #include "Npz.h"
 #include "Report.h"
 #include "Train.h"
+#include "TrainingInfo.h"
 
 #include "onnx-aot/runtime/Session.h"
 
@@ -164,6 +165,16 @@ bool report(const Module &module, const Runner &runner, const Options &options,
 Expected<int> execute(const Options &options) {
   if (!options.train.data.empty())
     return train(options);
+  if (options.info) {
+    auto training =
+        runtime::TrainingModule::load(options.module, options.prefix);
+    if (training) {
+      Json info = trainingInfo(*training);
+      std::cout << (options.json ? info.dump(2) + "\n"
+                                 : trainingInfoText(info));
+      return 0;
+    }
+  }
   Clock::time_point start = Clock::now();
   Expected<Module> module = loadModule(options);
   if (!module)

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <iostream>
 #include <unistd.h>
 
@@ -34,6 +35,9 @@ double msSince(Clock::time_point start) {
 constexpr char epochKey[] = "onnx-aot-run.epoch"; ///< epochs that are complete
 constexpr char batchKey[] = "onnx-aot-run.batch"; ///< batches of the next one
 constexpr char orderKey[] = "onnx-aot-run.order"; ///< what the order depends on
+
+/// Set by a signal: the training ends after the step that it is in.
+volatile std::sig_atomic_t interrupted = 0;
 
 /// Loss and accuracy of an evaluation.
 struct Evaluation {
@@ -240,8 +244,10 @@ Status Training::prepare(const std::string &module) {
 }
 
 Status Training::save() {
-  trainer.properties()[epochKey] = epoch;
-  trainer.properties()[batchKey] = nextBatch;
+  // The end of an epoch is the begin of the next.
+  bool atEnd = nextBatch == batches;
+  trainer.properties()[epochKey] = epoch + atEnd;
+  trainer.properties()[batchKey] = atEnd ? int64_t(0) : nextBatch;
   if (Status status = metrics->flush(); !status.ok())
     return status;
   return trainer.save(options.save);
@@ -280,7 +286,8 @@ Status Training::runGroup(const std::vector<int64_t> *order, int64_t count) {
   row.step = stepsDone();
   row.epoch = epoch + 1;
   row.loss = sum / static_cast<double>(count);
-  row.gradNorm = trainer.gradientNorm();
+  if (!options.metrics.empty()) // it may cost a pass over the gradients
+    row.gradNorm = trainer.gradientNorm();
   lossSum += row.loss;
   ++lossCount;
   double now = static_cast<double>(samples) / row.ms * 1000;
@@ -304,6 +311,14 @@ Status Training::runEpoch() {
     if (Status status = runGroup(options.shuffle ? &order : nullptr, count);
         !status.ok())
       return status;
+    if (interrupted) {
+      if (!options.save.empty())
+        if (Status status = save(); !status.ok())
+          return status;
+      return userError("interrupted after " + std::to_string(stepsDone()) +
+                       " updates" +
+                       (options.save.empty() ? "" : ", which are saved"));
+    }
     // The end of an epoch is saved as the begin of the next.
     if (options.saveEvery && stepsDone() % options.saveEvery == 0 &&
         nextBatch < batches)
@@ -423,6 +438,8 @@ Expected<int> Training::run() {
         {"loss",
          number(lossCount ? lossSum / static_cast<double>(lossCount) : NAN)},
         {"samples_per_s", number(rate ? rate : NAN)},
+        {"state_bytes", trainer.stateBytes()},
+        {"arena_bytes", trainer.arenaBytes()},
         {"eval_loss", number(last.loss)},
         {"accuracy", number(last.accuracy.value_or(NAN))}};
     std::cout << result.dump() << std::endl;
@@ -445,6 +462,12 @@ Expected<int> train(const Options &options) {
   Expected<Trainer> trainer = Trainer::create(*module, chosen);
   if (!trainer)
     return trainer.status();
+  // A second signal ends the program at once.
+  for (int signal : {SIGINT, SIGTERM})
+    std::signal(signal, [](int number) {
+      interrupted = 1;
+      std::signal(number, SIG_DFL);
+    });
   Training training(options, std::move(*trainer));
   if (Status status = training.prepare(options.module); !status.ok())
     return status;

@@ -128,8 +128,13 @@ public:
   /// Counts of steps, learning rate, schedule.
   ONNX_AOT_API const Progress &progress() const;
   /// Norm of all gradients at the last update, before clipping; NaN if there
-  /// was none or the module does not keep gradients.
+  /// was none, if a training step followed, or if the module neither gives it
+  /// nor keeps gradients.
   ONNX_AOT_API double gradientNorm() const;
+  /// Bytes of parameters, optimizer state and gradients, and of the memory that
+  /// steps compute in.
+  ONNX_AOT_API uint64_t stateBytes() const;
+  ONNX_AOT_API uint64_t arenaBytes() const;
   /// Names of the values that trainStep and evalStep give.
   ONNX_AOT_API std::vector<std::string> outputNames(bool training) const;
   /// What the user keeps in checkpoints.
