@@ -56,7 +56,7 @@ public:
 
 private:
   static int32_t getFlags(const ValueInfo &info) {
-    return info.isUpdated ? ONNX_AOT_VALUE_IN_OUT : 0;
+    return info.part | (info.isUpdated ? ONNX_AOT_VALUE_IN_OUT : 0);
   }
 
   Constant *privateConstant(Constant *value) {

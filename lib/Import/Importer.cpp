@@ -5,6 +5,7 @@
 #include "TypeImporter.h"
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Support/EntryAttributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -129,9 +130,15 @@ static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
   func::ReturnOp::create(importer.builder, loc, results);
   function.setFunctionType(FunctionType::get(
       context.mlirContext, block->getArgumentTypes(), ValueRange(results).getTypes()));
-  for (auto [index, output] : llvm::enumerate(graph.output()))
+  for (auto [index, output] : llvm::enumerate(graph.output())) {
     function.setResultAttr(index, onnx::kNameAttr,
                            StringAttr::get(context.mlirContext, output.name()));
+    const ::onnx::TypeProto::Tensor &declared = output.type().tensor_type();
+    if (isa<UnrankedTensorType>(results[index].getType()) && declared.has_shape())
+      function.setResultAttr(
+          index, kRankAttr,
+          importer.builder.getI64IntegerAttr(declared.shape().dim_size()));
+  }
   if (failed(verify(*module)))
     return {};
   return module;

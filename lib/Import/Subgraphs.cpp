@@ -3,6 +3,7 @@
 #include "GraphImporter.h"
 #include "TypeImporter.h"
 
+#include "onnx-aot/Dialect/Onnx/IR/Composite.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 
 using namespace mlir;
@@ -115,8 +116,10 @@ LogicalResult GraphImporter::importRegion(const NodeSite &site,
 static Type joinTypes(Operation *module, Type known, Type yielded) {
   auto a = dyn_cast<RankedTensorType>(known), b = dyn_cast<RankedTensorType>(yielded);
   auto tensor = dyn_cast<TensorType>(known);
-  if (!tensor)
-    return known;
+  if (!tensor) {
+    FailureOr<Type> joined = onnx::joinCompositeTypes(known, yielded);
+    return failed(joined) ? known : *joined;
+  }
   if (!a || !b || a.getRank() != b.getRank())
     return UnrankedTensorType::get(tensor.getElementType());
   onnx::Shape shape = *onnx::getShape(known), other = *onnx::getShape(yielded);
@@ -153,6 +156,12 @@ LogicalResult GraphImporter::importLoopBody(const NodeSite &site,
         return refuse(site, "value #" + Twine(i) + " is carried as " +
                                 getTypeString(type) + " into an iteration and as " +
                                 getTypeString(next) + " out of it");
+      if (!isa<TensorType>(type)) {
+        Type joined = joinTypes(context.module, type, next);
+        isStable &= joined == type;
+        type = joined;
+        continue;
+      }
       std::optional<onnx::Shape> shape = onnx::getShape(type),
                                  nextShape = onnx::getShape(next);
       if (!shape)

@@ -24,9 +24,17 @@ static constexpr llvm::StringLiteral kElementNames[] = {
     "float8e5m2", "float8e5m2fnuz", "uint4",        "int4",       "float4e2m1",
     "float8e8m0", "uint2",        "int2"};
 
+/// A sequence that has no entry yet knows their element type only.
+static Type getEntryType(onnx::SequenceType sequence) {
+  Type entry = sequence.getElementType();
+  if (isa<TensorType, onnx::SequenceType, onnx::OptionalType>(entry))
+    return entry;
+  return UnrankedTensorType::get(entry);
+}
+
 std::string getTypeString(Type type) {
   if (auto sequence = dyn_cast<onnx::SequenceType>(type))
-    return "seq(" + getTypeString(sequence.getElementType()) + ")";
+    return "seq(" + getTypeString(getEntryType(sequence)) + ")";
   if (auto optional = dyn_cast<onnx::OptionalType>(type))
     return "optional(" + getTypeString(optional.getElementType()) + ")";
   auto tensor = dyn_cast<TensorType>(type);
@@ -143,12 +151,12 @@ importInputType(ImportContext &context,
 //===--- Declared types ---------------------------------------------------===//
 
 static Type importDeclared(MLIRContext *context, const ::onnx::TypeProto &type,
-                           unsigned depth) {
+                           unsigned depth, bool isEntry = false) {
   if (depth > kMaxTypeDepth)
     return {};
   if (type.has_sequence_type()) {
     Type element =
-        importDeclared(context, type.sequence_type().elem_type(), depth + 1);
+        importDeclared(context, type.sequence_type().elem_type(), depth + 1, true);
     return element ? onnx::SequenceType::get(context, element) : Type();
   }
   if (type.has_optional_type()) {
@@ -158,7 +166,14 @@ static Type importDeclared(MLIRContext *context, const ::onnx::TypeProto &type,
   }
   Type element =
       onnx::getElementTypeOf(context, type.tensor_type().elem_type());
-  return element ? UnrankedTensorType::get(element) : Type();
+  if (!element)
+    return {};
+  // Entries differ in size, and what is declared of that is not relied on; nor is
+  // that of rank 0, which exporters write for entries of any rank.
+  int rank = type.tensor_type().shape().dim_size();
+  if (depth > 0 && type.tensor_type().has_shape() && (rank > 0 || !isEntry))
+    return onnx::getTensorType(onnx::Shape(rank, onnx::Dim::unknown()), element);
+  return UnrankedTensorType::get(element);
 }
 
 Type importDeclaredType(MLIRContext *context,
@@ -170,7 +185,7 @@ Type importDeclaredType(MLIRContext *context,
   ::onnx::TypeProto proto;
   if (auto sequence = dyn_cast<onnx::SequenceType>(type)) {
     *proto.mutable_sequence_type()->mutable_elem_type() =
-        exportType(sequence.getElementType());
+        exportType(getEntryType(sequence));
   } else if (auto optional = dyn_cast<onnx::OptionalType>(type)) {
     *proto.mutable_optional_type()->mutable_elem_type() =
         exportType(optional.getElementType());

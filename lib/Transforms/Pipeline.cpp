@@ -37,9 +37,14 @@ void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
   // 1. Every later step needs types; a contradiction is the user's to fix. The
   //    branches of an If may differ in rank, which nothing can lower, so those
   //    that sizes decide go at every level.
+  manager.addPass(createFixListLengths());
   FoldConstantsOptions decided;
   decided.smallIntegersOnly = true;
   manager.addPass(createFoldConstants(decided));
+  // Of those that are left, one branch may be the only one that fits.
+  manager.addPass(createDecideBranches());
+  // Sequences and optionals become tensors, which all that follows is about.
+  manager.addPass(createSplitComposites());
   if (level >= 1) {
     // 2. Exporters leave shape arithmetic, constants and copies behind; what
     // that

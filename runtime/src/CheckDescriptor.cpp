@@ -25,7 +25,9 @@ Status checkValue(const OnnxAotModule &module, const OnnxAotValueInfo &info,
                          ONNX_AOT_MAX_RANK);
   if (info.rank && !info.dims)
     return invalidModule(who, " has no dimensions");
-  if (info.flags & ~uint32_t(isInput ? ONNX_AOT_VALUE_IN_OUT : 0))
+  constexpr uint32_t parts = ONNX_AOT_VALUE_ELEMENTS | ONNX_AOT_VALUE_SHAPES |
+                             ONNX_AOT_VALUE_PRESENT;
+  if (info.flags & ~(parts | (isInput ? ONNX_AOT_VALUE_IN_OUT : 0)))
     return invalidModule(who, " has unknown flags ", info.flags);
   for (int32_t i = 0; i < info.rank; ++i) {
     int64_t lowest = isInput ? -int64_t(module.num_symbols) : -1;

@@ -1,8 +1,8 @@
 //===- Inputs.cpp - the inputs of a run -----------------------------------===//
 #include "Inputs.h"
 
-#include "Compare.h"
 #include "Npz.h"
+#include "Sequences.h"
 
 #include <cmath>
 #include <cstring>
@@ -235,6 +235,10 @@ Expected<std::vector<Tensor>> gatherInputs(const Module &module,
   std::map<std::string, Tensor> arrays;
   if (Status status = readInputFiles(module, options, arrays); !status.ok())
     return status;
+  // Only names that were given are known to be absent.
+  if (!options.randomSeed)
+    if (Status status = joinInputs(module, arrays); !status.ok())
+      return status;
   if (Status status = learnSymbols(module, arrays, *symbols); !status.ok())
     return status;
 
@@ -243,18 +247,11 @@ Expected<std::vector<Tensor>> gatherInputs(const Module &module,
   for (int32_t i = 0; i < module->num_inputs; ++i) {
     const OnnxAotValueInfo &info = module->inputs[i];
     if (auto found = arrays.find(info.name); found != arrays.end()) {
-      inputs.push_back(std::move(found->second));
-      // numpy's stand-ins.
-      auto wanted = static_cast<OnnxAotType>(info.type);
-      if ((wanted == ONNX_AOT_BFLOAT16 &&
-           inputs.back().type() == ONNX_AOT_UINT16) ||
-          (isNarrow(wanted) && inputs.back().type() == ONNX_AOT_UINT8)) {
-        auto same = Tensor::copyOf(wanted, inputs.back().dims(),
-                                   inputs.back().data(), inputs.back().bytes());
-        if (!same)
-          return same.status();
-        inputs.back() = std::move(*same);
-      }
+      auto given = asWanted(std::move(found->second),
+                            static_cast<OnnxAotType>(info.type));
+      if (!given)
+        return given.status();
+      inputs.push_back(std::move(*given));
     } else if (options.randomSeed) {
       auto made = randomInput(module, i, *options.randomSeed, *symbols);
       if (!made)

@@ -1,6 +1,8 @@
 //===- Npz.cpp - numpy's archives of arrays -------------------------------===//
 #include "Npz.h"
 
+#include "Sequences.h"
+
 #include <zip.h>
 
 namespace onnx_aot::run {
@@ -74,7 +76,7 @@ readNpz(const std::string &path, const std::set<std::string> &wanted) {
         name.compare(name.size() - suffix.size(), suffix.size(), suffix))
       continue;
     name.resize(name.size() - suffix.size());
-    if (!wanted.count(name))
+    if (!wanted.count(name) && !wanted.count(sequenceName(name)))
       continue;
     std::string what = "'" + name + "' in '" + path + "'";
     Expected<Tensor> tensor = readEntry(archive, i, what);

@@ -9,7 +9,8 @@
 
 namespace onnx_aot::run {
 
-/// Reads those arrays of an .npz file whose names `wanted` holds. Names are the
+/// Reads those arrays of an .npz file whose names `wanted` holds, and the
+/// entries NAME[0], NAME[1], ... of sequences of such names. Names are the
 /// entries' without ".npy"; other entries are not looked at.
 Expected<std::map<std::string, Tensor>>
 readNpz(const std::string &path, const std::set<std::string> &wanted);

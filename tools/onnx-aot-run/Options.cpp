@@ -16,7 +16,8 @@ Arrays are numpy's: .npy, and .npz whose keys are the model's input and output
 names. bfloat16, which numpy lacks, is read from uint16 or raw two-byte (V2)
 arrays and written as uint16; floats of 8 and 4 bits and integers of 4 and 2
 bits, a byte for each element, are read from uint8 or V1 arrays and written as
-V1. --inputs and --expect ignore other keys, so one
+V1. The entries of a sequence NAME are the arrays NAME[0], NAME[1], ...; an
+optional that is absent has none. --inputs and --expect ignore other keys, so one
 file may hold both.
 
 Random inputs are reproducible for a seed: floats uniform in [-1, 1), integers

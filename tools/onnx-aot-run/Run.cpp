@@ -4,6 +4,7 @@
 #include "Inputs.h"
 #include "Npz.h"
 #include "Report.h"
+#include "Sequences.h"
 #include "Train.h"
 #include "TrainingInfo.h"
 
@@ -203,11 +204,15 @@ Expected<int> execute(const Options &options) {
   Runner runner(*session, *inputs);
   if (Status status = measure(runner, options, timing); !status.ok())
     return status;
-  if (!options.outputsFile.empty())
-    if (Status status = writeNpz(options.outputsFile, resultNames(*module),
-                                 runner.results());
+  if (!options.outputsFile.empty()) {
+    std::vector<std::string> names = resultNames(*module);
+    std::vector<OnnxAotTensor> results = runner.results();
+    if (Status status = splitOutputs(*module, names, results); !status.ok())
+      return status;
+    if (Status status = writeNpz(options.outputsFile, names, results);
         !status.ok())
       return status;
+  }
   return report(*module, runner, options, timing, expected) ? 0 : 1;
 }
 

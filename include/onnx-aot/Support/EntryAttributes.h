@@ -19,6 +19,12 @@ constexpr llvm::StringLiteral kAbiValueAttr = "abi.value";
 /// whose memory takes the result (I64Attr). Both have the same static type. At
 /// the module's border there is the argument only, updated in place.
 constexpr llvm::StringLiteral kUpdatesAttr = "abi.updates";
+/// On arguments and results of the onnx entry, and in the dictionary: which part of
+/// a sequence or an optional the value is (OnnxAotValueFlag, I64Attr).
+constexpr llvm::StringLiteral kPartAttr = "onnx.part";
+constexpr llvm::StringLiteral kPartKey = "part";
+/// On results of the onnx entry: the declared rank, where none follows (I64Attr).
+constexpr llvm::StringLiteral kRankAttr = "onnx.rank";
 /// On the module: names of the symbols that inputs have (ArrayAttr of strings).
 constexpr llvm::StringLiteral kAbiSymbolsAttr = "abi.symbols";
 /// On LLVM dialect functions that hold scalar loops: they go through LLVM's

@@ -23,6 +23,8 @@ struct ValueInfo {
   std::string name;
   OnnxAotType type = ONNX_AOT_FLOAT32;
   llvm::SmallVector<int64_t> dims;
+  /// Which part of a sequence or an optional it is: an OnnxAotValueFlag, or 0.
+  int32_t part = 0;
   /// An input that a run updates in place.
   bool isUpdated = false;
 };

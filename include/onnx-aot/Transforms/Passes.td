@@ -155,6 +155,53 @@ def SpecializeDims : Pass<"onnx-specialize-dims", "::mlir::ModuleOp"> {
   ];
 }
 
+def DecideBranches : Pass<"onnx-decide-branches", "::mlir::ModuleOp"> {
+  let summary = "Decide branches of which only one fits what follows";
+  let description = [{
+    Requires inferred types. An If whose branches give tensors of different ranks
+    (exporters write one for a Squeeze of a size that they do not know) is
+    replaced by the one branch whose rank all later ops accept. The module ends the
+    run where the condition asks for the other one.
+
+    ```mlir
+    %0 = onnx.If %is_one then { Squeeze(%x) } else { %x } : ... -> tensor<*xf32>
+    %1 = onnx.LSTM %0, ... // takes rank 3
+    ```
+  }];
+}
+
+def FixListLengths : Pass<"onnx-fix-list-lengths", "::mlir::ModuleOp"> {
+  let summary = "Fix the lengths of inputs that ranks decide";
+  let description = [{
+    Requires inferred types. An input that is a list of pads, axes or sizes may have
+    a symbolic length; where a rank tells it, it becomes a constant: the rank of the
+    data, or the one that the model declares for an output (`onnx.rank`). The module
+    takes lists of that length only.
+
+    `onnx.Reshape %x, %shape : (..., tensor<?xi64, ...>) -> tensor<*xf32>` with a
+    declared rank of 2 becomes `(..., tensor<2xi64>) -> tensor<?x?xf32, ...>`.
+  }];
+}
+
+def SplitComposites : Pass<"onnx-split-composites", "::mlir::ModuleOp"> {
+  let summary = "Replace sequences and optionals by tensors";
+  let description = [{
+    Requires inferred types. Guarantees that no value is a sequence or an optional.
+    A sequence whose length and positions are known is its entries; another one, or
+    one that crosses a border, is a tensor of all elements and a table of a row
+    (rank, sizes) for each entry. An optional is a bool and the parts behind it.
+    Inputs and outputs say by `onnx.part` which part they are.
+
+    ```mlir
+    %0 = onnx.SequenceConstruct %a, %b : ... -> !onnx.seq<tensor<4xf32>>
+    %1 = onnx.SequenceAt %0, %one : ... -> tensor<4xf32>
+    onnx.Relu %1 : ...
+    // becomes
+    onnx.Relu %b : ...
+    ```
+  }];
+}
+
 def VerifyLowerable : Pass<"onnx-verify-lowerable", "::mlir::ModuleOp"> {
   let summary = "Verify what Conversion may assume";
   let description = [{

@@ -19,6 +19,8 @@ static std::vector<ValueInfo> readValues(ModuleOp module, StringRef attribute) {
         cast<IntegerAttr>(info.get("type")).getInt());
     value.dims =
         SmallVector<int64_t>(cast<DenseI64ArrayAttr>(info.get("dims")).asArrayRef());
+    if (auto part = dyn_cast_or_null<IntegerAttr>(info.get(kPartKey)))
+      value.part = part.getInt();
     value.isUpdated = info.contains(kUpdatedKey);
     values.push_back(std::move(value));
   }

@@ -13,12 +13,16 @@ using namespace onnx_aot;
 
 /// The dictionary of one value, or an error at the function.
 static FailureOr<DictionaryAttr> describe(func::FuncOp entry, Type type,
-                                          Attribute name, StringRef role,
+                                          DictionaryAttr attributes,
+                                          StringRef role,
                                           function_ref<int64_t(onnx::Dim)> size) {
   std::optional<onnx::Shape> shape = onnx::getShape(type);
   std::optional<OnnxAotType> abiType =
       shape ? getAbiType(getElementTypeOrSelf(type)) : std::nullopt;
-  auto nameAttr = dyn_cast_or_null<StringAttr>(name);
+  auto get = [&](StringRef key) {
+    return attributes ? attributes.get(key) : Attribute();
+  };
+  auto nameAttr = dyn_cast_or_null<StringAttr>(get(onnx::kNameAttr));
   Builder builder(entry.getContext());
   if (!abiType)
     return entry.emitError("graph ")
@@ -28,11 +32,13 @@ static FailureOr<DictionaryAttr> describe(func::FuncOp entry, Type type,
   SmallVector<int64_t> dims;
   for (onnx::Dim dim : *shape)
     dims.push_back(dim.isStatic() ? dim.getStatic() : size(dim));
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("name",
-                            nameAttr ? nameAttr : builder.getStringAttr("")),
-       builder.getNamedAttr("type", builder.getI32IntegerAttr(*abiType)),
-       builder.getNamedAttr("dims", builder.getDenseI64ArrayAttr(dims))});
+  NamedAttrList list;
+  list.set("name", nameAttr ? nameAttr : builder.getStringAttr(""));
+  list.set("type", builder.getI32IntegerAttr(*abiType));
+  list.set("dims", builder.getDenseI64ArrayAttr(dims));
+  if (auto part = dyn_cast_or_null<IntegerAttr>(get(kPartAttr)))
+    list.set(kPartKey, part);
+  return list.getDictionary(entry.getContext());
 }
 
 LogicalResult onnx_aot::describeEntry(ModuleOp module) {
@@ -61,7 +67,7 @@ LogicalResult onnx_aot::describeEntry(ModuleOp module) {
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     FailureOr<DictionaryAttr> info =
         describe(entry, entry.getArgument(i).getType(),
-                 entry.getArgAttr(i, onnx::kNameAttr), "input", number);
+                 entry.getArgAttrDict(i), "input", number);
     bad |= failed(info);
     if (succeeded(info))
       entry.setArgAttr(i, kAbiValueAttr, *info);
@@ -69,7 +75,7 @@ LogicalResult onnx_aot::describeEntry(ModuleOp module) {
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
     FailureOr<DictionaryAttr> info = describe(
         entry, entry.getResultTypes()[i],
-        entry.getResultAttr(i, onnx::kNameAttr), "output",
+        entry.getResultAttrDict(i), "output",
         [](onnx::Dim) -> int64_t { return -1; });
     bad |= failed(info);
     if (succeeded(info))

@@ -1,6 +1,7 @@
 //===- ControlFlowOps.cpp - verifiers and shape functions -------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Dialect/Onnx/IR/Composite.h"
 #include "onnx-aot/Dialect/Onnx/IR/ControlFlow.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
@@ -76,8 +77,10 @@ static FailureOr<Type> joinTypes(Operation *op, unsigned index, Type a, Type b,
                                       << " on one path and " << b << " on the other";
   };
   auto left = dyn_cast<TensorType>(a), right = dyn_cast<TensorType>(b);
-  if (!left || !right)
-    return a == b ? FailureOr<Type>(a) : FailureOr<Type>(mismatch());
+  if (!left || !right) {
+    FailureOr<Type> joined = joinCompositeTypes(a, b);
+    return failed(joined) ? FailureOr<Type>(mismatch()) : joined;
+  }
   if (left.getElementType() != right.getElementType())
     return mismatch();
   std::optional<Shape> leftShape = getShape(a), rightShape = getShape(b);

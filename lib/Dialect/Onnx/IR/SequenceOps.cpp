@@ -1,6 +1,7 @@
 //===- SequenceOps.cpp - verifiers and shape functions ----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Dialect/Onnx/IR/Composite.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
 using namespace mlir;
@@ -23,25 +24,65 @@ static FailureOr<Type> getSequenceElement(Operation *op, Value value) {
   return op->emitOpError("expects a sequence, found ") << value.getType();
 }
 
-/// What is known of tensors of the one type or the other.
+/// What is known of entries of the one type or the other. The entries of a sequence
+/// that has none have a bare element type.
 static FailureOr<Type> joinElements(Operation *op, Type a, Type b) {
-  auto left = dyn_cast<TensorType>(a), right = dyn_cast<TensorType>(b);
-  if (!left || !right || left.getElementType() != right.getElementType())
+  if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b) ||
+      isa<SequenceType, OptionalType>(a) || isa<SequenceType, OptionalType>(b))
     return op->emitOpError("elements have different types ") << a << " and " << b;
+  return joinEntryTypes(a, b);
+}
+
+Type onnx_aot::onnx::joinEntryTypes(Type a, Type b) {
+  if (!isa<TensorType>(a) || !isa<TensorType>(b))
+    return isa<TensorType>(a) ? a : b;
   std::optional<Shape> leftShape = getShape(a), rightShape = getShape(b);
   if (!leftShape || !rightShape || leftShape->size() != rightShape->size())
-    return getUnrankedType(left.getElementType());
+    return getUnrankedType(getElementTypeOrSelf(a));
   for (auto [x, y] : llvm::zip_equal(*leftShape, *rightShape))
-    if (x != y)
+    if (x != y || !x.isStatic())
       x = Dim::unknown();
-  return Type(getTensorType(*leftShape, left.getElementType()));
+  return getTensorType(*leftShape, getElementTypeOrSelf(a));
+}
+
+FailureOr<Type> onnx_aot::onnx::joinCompositeTypes(Type a, Type b) {
+  if (auto left = dyn_cast<OptionalType>(a)) {
+    auto right = dyn_cast<OptionalType>(b);
+    if (!right)
+      return failure();
+    Type inner = left.getElementType(), other = right.getElementType();
+    FailureOr<Type> joined = failure();
+    if (isa<SequenceType>(inner))
+      joined = joinCompositeTypes(inner, other);
+    else if (isa<TensorType>(inner) && isa<TensorType>(other) &&
+             getElementTypeOrSelf(inner) == getElementTypeOrSelf(other))
+      joined = joinEntryTypes(inner, other);
+    if (failed(joined))
+      return failure();
+    return Type(OptionalType::get(a.getContext(), *joined));
+  }
+  auto left = dyn_cast<SequenceType>(a), right = dyn_cast<SequenceType>(b);
+  if (!left || !right)
+    return failure();
+  Type inner = left.getElementType(), other = right.getElementType();
+  if (isa<SequenceType, OptionalType>(inner) || isa<SequenceType, OptionalType>(other) ||
+      getElementTypeOrSelf(inner) != getElementTypeOrSelf(other))
+    return a == b ? FailureOr<Type>(a) : FailureOr<Type>(failure());
+  return Type(SequenceType::get(a.getContext(), joinEntryTypes(inner, other)));
+}
+
+/// The entry that a sequence's type promises; of one that has none, any tensor.
+static Type getEntryType(Type element) {
+  if (isa<TensorType, SequenceType, OptionalType>(element))
+    return element;
+  return getUnrankedType(element);
 }
 
 LogicalResult SequenceConstructOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (getInputs().empty())
     return emitOpError("needs at least one input");
-  Type element = getInputs()[0].getType();
-  for (Value input : getInputs().drop_front()) {
+  Type element = getElementType(getInputs()[0]);
+  for (Value input : getInputs()) {
     FailureOr<Type> joined = joinElements(*this, element, input.getType());
     if (failed(joined))
       return failure();
@@ -55,7 +96,7 @@ LogicalResult SequenceEmptyOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type elementType = getElementTypeOf(getContext(), getDtype());
   if (!elementType)
     return emitOpError("dtype ") << getDtype() << " is no data type";
-  types.push_back(SequenceType::get(getContext(), getUnrankedType(elementType)));
+  types.push_back(SequenceType::get(getContext(), elementType));
   return success();
 }
 
@@ -63,7 +104,7 @@ LogicalResult SequenceAtOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   FailureOr<Type> element = getSequenceElement(*this, getInputSequence());
   if (failed(element))
     return failure();
-  types.push_back(*element);
+  types.push_back(getEntryType(*element));
   return success();
 }
 
@@ -116,10 +157,10 @@ LogicalResult ConcatFromSequenceOp::inferResultTypes(SmallVectorImpl<Type> &type
   FailureOr<Type> element = getSequenceElement(*this, getInputSequence());
   if (failed(element))
     return failure();
-  auto tensor = dyn_cast<TensorType>(*element);
+  auto tensor = dyn_cast<TensorType>(getEntryType(*element));
   if (!tensor)
     return emitOpError("expects a sequence of tensors");
-  std::optional<Shape> shape = getShape(*element);
+  std::optional<Shape> shape = getShape(tensor);
   if (!shape) {
     types.push_back(getUnrankedType(tensor.getElementType()));
     return success();

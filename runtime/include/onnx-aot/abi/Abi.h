@@ -64,7 +64,16 @@ typedef enum OnnxAotValueFlag {
   /** An input that the run updates in place: state, such as a parameter. Its
    *  memory must be writable and overlap nothing else; afterwards it holds the
    *  new value, or anything if the run did not return ONNX_AOT_RUN_OK. */
-  ONNX_AOT_VALUE_IN_OUT = 1
+  ONNX_AOT_VALUE_IN_OUT = 1,
+  /** A sequence of tensors is two values that follow each other: all elements
+   *  one after the other (rank 1), under the sequence's name, ... */
+  ONNX_AOT_VALUE_ELEMENTS = 2,
+  /** ... and NAME.shapes, int64, with a row for each entry: its rank, then eight
+   *  sizes, which are 1 from the rank on. */
+  ONNX_AOT_VALUE_SHAPES = 4,
+  /** NAME.present, a bool of rank 0: whether the optional NAME, which follows as
+   *  one value or as a sequence's two, is there. Its values mean nothing else. */
+  ONNX_AOT_VALUE_PRESENT = 8
 } OnnxAotValueFlag;
 
 /** A graph input or output as the model declares it.
