@@ -9,6 +9,7 @@
 #include "TypeImporter.h"
 #include "Upgrades/Upgrades.h"
 
+#include "onnx-aot/Dialect/Onnx/IR/Draw.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 
 #include "onnx/defs/schema.h"
@@ -277,6 +278,13 @@ LogicalResult GraphImporter::createOp(const NodeSite &site, OperationName name) 
   for (size_t i = 0; i < regionNames.size(); ++i)
     state.addRegion();
   Operation *op = builder.create(state);
+  // Two draws without a seed are two draws, however equal they look.
+  bool isRandom = llvm::any_of(name.getAttributeNames(), [](StringAttr attribute) {
+    return attribute.getValue() == "seed";
+  });
+  if (isRandom && !op->hasAttr("seed"))
+    op->setDiscardableAttr(onnx::kDrawAttr,
+                           builder.getI64IntegerAttr(context.nodesImported));
   if (failed(importRegions(site, op, record->getRegionNames(), inputTypes)) ||
       failed(finishOp(site, op, *attributes))) {
     op->erase();

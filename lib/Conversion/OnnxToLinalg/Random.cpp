@@ -2,7 +2,8 @@
 //
 // A random number is a hash of the seed and the element's position, so that it
 // depends neither on the order of evaluation nor on the number of threads. Without
-// a seed attribute the seed comes from the node's name: the same in every run.
+// a seed attribute the seed comes from the node's name and number: the same in
+// every run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,8 @@
 #include "ReshapeUtils.h"
 #include "ScalarBuilder.h"
 #include "ShapeScalars.h"
+
+#include "onnx-aot/Dialect/Onnx/IR/Draw.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -27,7 +30,10 @@ public:
       return;
     }
     std::string text;
-    llvm::raw_string_ostream(text) << op->getLoc();
+    llvm::raw_string_ostream stream(text);
+    stream << op->getLoc();
+    if (Attribute draw = op->getDiscardableAttr(onnx::kDrawAttr))
+      stream << draw;
     key = llvm::xxh3_64bits(llvm::StringRef(text));
   }
 

@@ -20,6 +20,7 @@ const OperatorFunction *getOperatorFunction(StringRef domain, StringRef op) {
     addAttentionFunctions(all);
     addQuantizationFunctions(all);
     addShapeFunctions(all);
+    addTfIdfFunctions(all);
     return all;
   }();
   for (const OperatorFunction &entry : list)

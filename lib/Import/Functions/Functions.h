@@ -131,6 +131,7 @@ void addNormalizationFunctions(OperatorFunctions &list);
 void addAttentionFunctions(OperatorFunctions &list);
 void addQuantizationFunctions(OperatorFunctions &list);
 void addShapeFunctions(OperatorFunctions &list);
+void addTfIdfFunctions(OperatorFunctions &list);
 
 } // namespace onnx_aot::importer
 
