@@ -95,7 +95,7 @@ private:
     std::optional<ArrayRef<char>> bytes = getConstantBytes(constant.getValue());
     auto type = cast<RankedTensorType>(operand.get().getType());
     unsigned bits = type.getElementTypeBitWidth();
-    if (!bytes || bits % 8 || type.getNumElements() == 0)
+    if (!bytes || bits % 8 || !type.hasStaticShape() || type.getNumElements() == 0)
       return false;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();

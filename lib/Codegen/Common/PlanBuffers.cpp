@@ -248,12 +248,33 @@ private:
     eraseAlloc(alloc);
   }
 
+  /// Dimensions of outputs that the entry asks memory for are told by the run, even
+  /// where later passes have found out what they are.
+  void hideValueShaped(MutableArrayRef<Value> dims) {
+    auto outputs = getOperation()->getAttrOfType<ArrayAttr>(kOutputsAttr);
+    auto asked = getOperation()->getAttrOfType<DenseI64ArrayAttr>(kValueShapedAttr);
+    if (!outputs || !asked)
+      return;
+    for (auto [index, info] : llvm::enumerate(outputs)) {
+      auto sizes =
+          cast<DenseI64ArrayAttr>(cast<DictionaryAttr>(info).get("dims"));
+      bool isAsked = llvm::is_contained(asked.asArrayRef(), (int64_t)index);
+      for (int64_t size : sizes.asArrayRef())
+        if (size < 0) {
+          if (isAsked)
+            dims.front() = Value();
+          dims = dims.drop_front();
+        }
+    }
+  }
+
   /// main.plan: symbols -> output dimensions (-1 where unknown), arena bytes.
   void buildPlanFunction(Value total) {
     EntryArguments arguments(entry);
     auto terminator =
         cast<func::ReturnOp>(entry.getBody().front().getTerminator());
     SmallVector<Value> wanted(terminator.getOperands());
+    hideValueShaped(wanted);
     wanted.push_back(total);
     auto indexType = IndexType::get(&getContext());
     SmallVector<Type> symbols(arguments.getNumSymbols(), indexType);
@@ -269,7 +290,7 @@ private:
     SmallVector<Value> returned;
     for (Value value : wanted) {
       SetVector<Operation *> slice;
-      if (!dependsOnSymbolsOnly(value, &slice)) {
+      if (!value || !dependsOnSymbolsOnly(value, &slice)) {
         returned.push_back(arith::ConstantIndexOp::create(body, loc(), -1));
         continue;
       }

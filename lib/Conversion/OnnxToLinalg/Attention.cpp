@@ -10,7 +10,9 @@
 #include "Contraction.h"
 #include "ConvolutionLowering.h"
 #include "GenericBuilder.h"
+#include "IndexedGeneric.h"
 #include "ScalarBuilder.h"
+#include "ShapeScalars.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -43,11 +45,13 @@ public:
   HeadTensor getHeads(Value tensor, std::optional<uint64_t> heads);
   /// The same as (batch, heads, sequence, size), with `past` before it.
   Value getPresent(HeadTensor heads, Value past);
+  /// The same as (batch, heads of q, sequence, size).
+  HeadTensor repeatHeads(HeadTensor heads, HeadTensor q);
   /// (batch, heads of q, sequence of q, sequence of k).
   Value multiplyKeys(HeadTensor q, HeadTensor k, Type type);
   /// Weights times v in the layout of y.
   Value multiplyValues(Value weights, HeadTensor v, bool isFlat, Type type);
-  Value scale(Value scores);
+  Value scale(Value scores, HeadTensor q);
   Value cap(Value scores);
   /// Adds the masks, and -inf where a key is not to be seen.
   FailureOr<Value> mask(Value scores, Value attnMask, Value lengths,
@@ -101,6 +105,30 @@ Value AttentionBuilder::getPresent(HeadTensor heads, Value past) {
   offsets[2] = pastSizes[2];
   return tensor::InsertSliceOp::create(builder, loc, tensor, first, offsets,
                                        sizes, strides);
+}
+
+HeadTensor AttentionBuilder::repeatHeads(HeadTensor heads, HeadTensor q) {
+  IndexBuilder b(builder, loc);
+  SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, heads.tensor);
+  Value wanted = b.get(
+      getRuntimeSizes(builder, loc, q.tensor)[q.headDim()]);
+  Value count = b.get(own[heads.headDim()]);
+  Value sharing = b.max(b.div(wanted, b.max(count, b.constant(1))), b.constant(1));
+  createCheck(builder, op,
+              b.compare(arith::CmpIPredicate::eq, b.mul(sharing, count), wanted),
+              "the heads of q are no multiple of the heads of k");
+  SmallVector<OpFoldResult> sizes{own[0], getAsOpFoldResult(wanted),
+                                  own[heads.sequenceDim()], own[3]};
+  Value repeated = createFromIndices(
+      builder, loc, sizes, getElementTypeOrSelf(heads.tensor.getType()),
+      [&](OpBuilder &inner, Location l, ArrayRef<Value> at) -> Value {
+        IndexBuilder i(inner, l);
+        SmallVector<Value> source(at);
+        source[heads.headDim()] = i.div(at[1], sharing);
+        source[heads.sequenceDim()] = at[2];
+        return tensor::ExtractOp::create(inner, l, heads.tensor, source);
+      });
+  return {repeated, false};
 }
 
 /// Heads of q for each head of k: 1 when equal.
@@ -202,7 +230,7 @@ Value AttentionBuilder::multiplyValues(Value weights, HeadTensor v, bool isFlat,
   return isFlat ? mergeDims(builder, loc, y, 2) : y;
 }
 
-Value AttentionBuilder::scale(Value scores) {
+Value AttentionBuilder::scale(Value scores, HeadTensor q) {
   Type type = getElementTypeOrSelf(scores.getType());
   if (op.getScale()) {
     double factor = op.getScale()->convertToDouble();
@@ -213,12 +241,17 @@ Value AttentionBuilder::scale(Value scores) {
                         });
   }
   // 1 / sqrt(head size)
-  onnx::Shape q = *onnx::getShape(op.getQ());
-  int64_t heads = q.size() == 3 ? *op.getQNumHeads() : 1;
-  onnx::Dim size = q.back();
+  OpFoldResult size = getRuntimeSizes(builder, loc, q.tensor).back();
   ScalarBuilder s(builder, loc, /*isUnsigned=*/false);
-  Value factor =
-      s.constant(1 / std::sqrt(double(size.getStatic() / heads)), type);
+  Value factor;
+  if (std::optional<int64_t> known = getConstantIntValue(size)) {
+    factor = s.constant(1 / std::sqrt(double(*known)), type);
+  } else {
+    Type f64 = builder.getF64Type();
+    Value root = s.create<math::SqrtOp>(
+        toFloat(builder, loc, cast<Value>(size), f64));
+    factor = convertScalar(builder, loc, s.div(s.constant(1, f64), root), type);
+  }
   return createMapped(builder, loc, scores, type,
                       [&](OpBuilder &b, Location l, ValueRange args) {
                         ScalarBuilder o(b, l, /*isUnsigned=*/false);
@@ -364,8 +397,6 @@ struct LowerAttention : OnnxLowering<onnx::AttentionOp> {
       if (!onnx::getRank(operand))
         return unsupported(op, "operand of unknown rank");
     onnx::Shape qShape = *onnx::getShape(op.getQ());
-    if (!qShape.back().isStatic() && !op.getScale())
-      return unsupported(op, "head size is not known at compile time");
     Type elementType = onnx::getElementType(op.getQ());
     if (!isa<FloatType>(elementType))
       return unsupported(op, "needs floats");
@@ -378,8 +409,6 @@ struct LowerAttention : OnnxLowering<onnx::AttentionOp> {
     HeadTensor q = attention.getHeads(adaptor.getQ(), op.getQNumHeads()),
                k = attention.getHeads(adaptor.getK(), op.getKvNumHeads()),
                v = attention.getHeads(adaptor.getV(), op.getKvNumHeads());
-    if (failed(checkSharing(op, q, k)))
-      return failure();
     Value pastLength;
     if (Value past = adaptor.getPastKey())
       pastLength = getValueOrCreateConstantIndexOp(
@@ -394,7 +423,12 @@ struct LowerAttention : OnnxLowering<onnx::AttentionOp> {
       v = {presentValue, false};
     }
 
-    Value scores = attention.scale(attention.multiplyKeys(q, k, compute));
+    // Heads that only the run can count are repeated for the queries' heads.
+    if (!areHeadsKnown(op, q, k)) {
+      k = attention.repeatHeads(k, q);
+      v = attention.repeatHeads(v, q);
+    }
+    Value scores = attention.scale(attention.multiplyKeys(q, k, compute), q);
     SmallVector<Value> stages{scores};
     stages.push_back(attention.cap(scores));
     FailureOr<Value> masked =
@@ -427,18 +461,15 @@ struct LowerAttention : OnnxLowering<onnx::AttentionOp> {
   }
 
 private:
-  /// Heads that are not all static must be provably equal.
-  LogicalResult checkSharing(onnx::AttentionOp op, HeadTensor q,
-                             HeadTensor k) const {
+  /// Whether it is known how many heads of q share one of k.
+  static bool areHeadsKnown(onnx::AttentionOp op, HeadTensor q, HeadTensor k) {
     auto qType = cast<RankedTensorType>(q.tensor.getType()),
          kType = cast<RankedTensorType>(k.tensor.getType());
     if (!qType.isDynamicDim(q.headDim()) && !kType.isDynamicDim(k.headDim()))
-      return success();
+      return true;
     onnx::Shape qShape = *onnx::getShape(op.getQ()),
                 kShape = *onnx::getShape(op.getK());
-    if (qShape.size() == 4 && qShape[1] == kShape[1])
-      return success();
-    return unsupported(op, "numbers of heads are not known at compile time");
+    return qShape.size() == 4 && qShape[1] == kShape[1];
   }
 };
 

@@ -148,9 +148,10 @@ Value extractIteration(OpBuilder &builder, Location loc, Value tensor, int64_t a
 
 /// The buffer for `length` values of a body's output; without elements where its
 /// other sizes are not known before the loop runs, or where `isLate` says so.
+/// `none` is 0.
 Value createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
                        const LoweringContext &lowering, Value result,
-                       ScanOutput &output, Value length) {
+                       ScanOutput &output, Value length, Value none) {
   onnx::Shape shape = *onnx::getShape(result);
   SmallVector<OpFoldResult> sizes;
   for (auto [i, dim] : llvm::enumerate(shape)) {
@@ -160,11 +161,10 @@ Value createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
     }
     FailureOr<OpFoldResult> size = getSize(rewriter, loc, lowering, dim, result);
     output.isLate |= failed(size);
-    sizes.push_back(succeeded(size) ? *size
-                                    : OpFoldResult(rewriter.getIndexAttr(0)));
+    sizes.push_back(succeeded(size) ? *size : getAsOpFoldResult(none));
   }
   if (output.isLate)
-    sizes[output.axis] = rewriter.getIndexAttr(0);
+    sizes[output.axis] = getAsOpFoldResult(none);
   Value buffer = createEmpty(rewriter, loc, sizes, output.type.getElementType());
   if (!output.isLate)
     return buffer;
@@ -240,6 +240,7 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
     SmallVector<Value> initial;
     for (int64_t i = 0; i < numCarried; ++i)
       initial.push_back(createCast(rewriter, loc, inputs[i], (*argumentTypes)[i]));
+    Value none = getHiddenZero(rewriter, loc, inputs);
     SmallVector<ScanOutput> outputs;
     for (int64_t i = numCarried, e = op.getNumResults(); i < e; ++i) {
       auto type = cast<RankedTensorType>((*yieldTypes)[i]);
@@ -248,7 +249,7 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
                                 type.getRank() + 1),
            getEntry(op.getScanOutputDirections(), i - numCarried) != 0, type});
       initial.push_back(createScanBuffer(rewriter, loc, lowering, op.getResult(i),
-                                         outputs.back(), length));
+                                         outputs.back(), length, none));
     }
 
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
@@ -299,6 +300,18 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
 private:
   static int64_t getEntry(std::optional<ArrayRef<int64_t>> list, size_t index) {
     return list && index < list->size() ? (*list)[index] : 0;
+  }
+
+  /// 0, of which upstream's canonicalization does not know that it is: it takes the
+  /// static sizes of what an scf.for starts with for those of all iterations.
+  static Value getHiddenZero(OpBuilder &builder, Location loc, ValueRange inputs) {
+    IndexBuilder b(builder, loc);
+    Value zero = b.constant(0);
+    for (Value input : inputs)
+      for (OpFoldResult size : getRuntimeSizes(builder, loc, input))
+        if (!getConstantIntValue(size))
+          return b.min(b.get(size), zero);
+    return zero;
   }
 
   static Value getLength(OpBuilder &builder, onnx::ScanOp op, ValueRange scanned,
@@ -352,7 +365,8 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
       outputs.push_back(
           {0, false, cast<RankedTensorType>((*yieldTypes)[i + 1]), !isCounted});
       Value buffer = createScanBuffer(rewriter, loc, lowering, op.getResult(i),
-                                      outputs.back(), isCounted ? limit : zero);
+                                      outputs.back(), isCounted ? limit : zero,
+                                      zero);
       SmallVector<int64_t> shape(cast<RankedTensorType>(buffer.getType()).getShape());
       shape[0] = ShapedType::kDynamic;
       initial.push_back(createCast(

@@ -29,7 +29,8 @@ constexpr double kTwoPi = 6.283185307179586476925286766559;
 struct Transform {
   Value length;
   OpFoldResult outputs, inputs;
-  int64_t inputParts = 2, outputParts = 2;
+  OpFoldResult inputParts;
+  int64_t outputParts = 2;
   bool inverse = false;
   /// Inverse of one half of a spectrum whose other half mirrors it.
   bool mirrored = false;
@@ -39,7 +40,7 @@ struct Transform {
 Value createFactors(OpBuilder &builder, Location loc,
                     const Transform &transform, Type type) {
   SmallVector<OpFoldResult> sizes{transform.outputs, transform.inputs,
-                                  builder.getIndexAttr(transform.inputParts),
+                                  transform.inputParts,
                                   builder.getIndexAttr(transform.outputParts)};
   Type f64 = builder.getF64Type();
   Value length = toFloat(builder, loc, transform.length, f64);
@@ -92,6 +93,19 @@ Value readInteger(OpBuilder &builder, Location loc, Value operand) {
                                     element);
 }
 
+/// The number of parts of the input's numbers, which is 1 or 2.
+OpFoldResult getParts(OpBuilder &builder, Operation *op, OpFoldResult size) {
+  IndexBuilder b(builder, op->getLoc());
+  if (getConstantIntValue(size))
+    return size;
+  Value parts = b.get(size);
+  createCheck(builder, op,
+              b.compare(arith::CmpIPredicate::ule, b.sub(parts, b.constant(1)),
+                        b.constant(1)),
+              "the last size is neither 1 nor 2");
+  return size;
+}
+
 /// A size known from the type, else as computed.
 OpFoldResult getKnownSize(OpBuilder &builder, RankedTensorType type,
                           int64_t dim, OpFoldResult computed) {
@@ -113,8 +127,6 @@ struct LowerDft : OnnxLowering<onnx::DFTOp> {
     if (!type || !inputType || !isa<FloatType>(type.getElementType()))
       return unsupported(op, "needs floats of known rank");
     int64_t rank = inputType.getRank(), last = rank - 1;
-    if (inputType.isDynamicDim(last))
-      return unsupported(op, "last size is not known at compile time (1 or 2)");
     Location loc = op.getLoc();
     std::optional<SmallVector<int64_t>> given{{-2}};
     if (op.getAxis())
@@ -196,7 +208,7 @@ private:
     Transform factorsOf;
     factorsOf.inverse = op.getInverse() != 0;
     factorsOf.mirrored = factorsOf.inverse && op.getOnesided() != 0;
-    factorsOf.inputParts = inputType.getDimSize(last);
+    factorsOf.inputParts = getParts(rewriter, op, sizes[last]);
     factorsOf.outputParts = factorsOf.mirrored ? 1 : 2;
     bool halves = op.getOnesided() != 0 && !factorsOf.inverse;
     if (adaptor.getDftLength())
@@ -281,15 +293,13 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
           rewriter, loc, signalType, signal,
           SmallVector<ReassociationIndices>{{0}, {1, 2}}, sizes);
     }
-    if (signalType.isDynamicDim(2))
-      return unsupported(op, "last size is not known at compile time (1 or 2)");
     ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, signal);
     Value available = getValueOrCreateConstantIndexOp(rewriter, loc, sizes[1]);
     Value one = s.like(available, 1);
 
     Transform transform;
-    transform.inputParts = signalType.getDimSize(2);
+    transform.inputParts = getParts(rewriter, op, sizes[2]);
     if (adaptor.getFrameLength())
       transform.length = readInteger(rewriter, loc, adaptor.getFrameLength());
     else if (adaptor.getWindow())

@@ -27,12 +27,21 @@ public:
       : tensor(tensor), layout(layout) {
     Location loc = op->getLoc();
     auto type = cast<RankedTensorType>(tensor.getType());
-    if (type.getNumElements() == 1 && type.hasStaticShape()) {
+    if (type.hasStaticShape() && type.getNumElements() == 1) {
       scalar = getOnlyElement(builder, loc, tensor);
       return;
     }
     IndexBuilder b(builder, loc);
     SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, tensor);
+    if (layout.kind == onnx::QuantizationLayout::PerTensor) {
+      for (OpFoldResult size : own)
+        createCheck(builder, op,
+                    b.compare(arith::CmpIPredicate::eq, b.get(size), b.constant(1)),
+                    "the zero point does not fit the scale");
+      scalar = tensor::ExtractOp::create(
+          builder, loc, tensor, SmallVector<Value>(own.size(), b.constant(0)));
+      return;
+    }
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, quantized);
     if (layout.kind == onnx::QuantizationLayout::PerAxis) {
       createCheck(builder, op,

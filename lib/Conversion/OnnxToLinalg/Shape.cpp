@@ -160,6 +160,8 @@ FailureOr<SmallVector<OpFoldResult>>
 getSizesAtRuntime(OpBuilder &builder, onnx::UnsqueezeOp op,
                   ArrayRef<OpFoldResult> sizes, ValueRange operands,
                   int64_t rank) {
+  if (!cast<RankedTensorType>(operands[1].getType()).hasStaticShape())
+    return failure();
   IndexBuilder b(builder, op.getLoc());
   SmallVector<OpFoldResult> result;
   Value position = b.constant(0);
@@ -175,7 +177,8 @@ FailureOr<SmallVector<OpFoldResult>>
 getSizesAtRuntime(OpBuilder &builder, onnx::SqueezeOp op,
                   ArrayRef<OpFoldResult> sizes, ValueRange operands,
                   int64_t rank) {
-  if (operands.size() < 2)
+  if (operands.size() < 2 ||
+      !cast<RankedTensorType>(operands[1].getType()).hasStaticShape())
     return failure();
   IndexBuilder b(builder, op.getLoc());
   SmallVector<Value> result(rank, b.constant(1));

@@ -101,6 +101,9 @@ struct LowerTile : OnnxLowering<onnx::TileOp> {
     Value input = adaptor.getInput();
     int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
     SmallVector<OpFoldResult> own = getRuntimeSizes(rewriter, loc, input);
+    auto repeatsType = cast<RankedTensorType>(adaptor.getRepeats().getType());
+    if (!repeatsType.hasStaticShape() || repeatsType.getNumElements() != rank)
+      return unsupported(op, "the number of repeats must be known at compile time");
     SmallVector<Value> repeats = getIndexElements(rewriter, loc, adaptor.getRepeats());
     // The result as repeats x size per dimension: a broadcast of the input.
     SmallVector<OpFoldResult> split, sizes;
@@ -227,6 +230,10 @@ struct LowerSplit : OnnxLowering<onnx::SplitOp> {
     Value input = adaptor.getInput();
     auto type = cast<RankedTensorType>(input.getType());
     int64_t axis = *onnx::normalizeAxis(op.getAxis(), type.getRank());
+    if (Value split = adaptor.getSplit())
+      if (cast<RankedTensorType>(split.getType()).getShape() !=
+          ArrayRef<int64_t>{op.getNumResults()})
+        return unsupported(op, "split must have a length for each output");
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
     SmallVector<Value> parts = getParts(rewriter, op, adaptor.getSplit(),
                                         b.get(sizes[axis]), axis);

@@ -289,6 +289,15 @@ struct LowerPad : OnnxLowering<onnx::PadOp> {
     auto pads = dyn_cast<RankedTensorType>(adaptor.getPads().getType());
     if (!pads || !pads.hasStaticShape())
       return unsupported(op, "the number of pads must be known at compile time");
+    int64_t numAxes = type.getRank();
+    if (Value axes = adaptor.getAxes()) {
+      auto axesType = cast<RankedTensorType>(axes.getType());
+      if (!axesType.hasStaticShape())
+        return unsupported(op, "the number of axes must be known at compile time");
+      numAxes = axesType.getNumElements();
+    }
+    if (pads.getNumElements() != 2 * numAxes)
+      return unsupported(op, "pads must have two numbers for each axis");
     Padding padding = getPadding(rewriter, op, adaptor, type.getRank());
     Value data = cropNegative(rewriter, loc, adaptor.getData(), padding);
     Value result;

@@ -77,7 +77,8 @@ static LogicalResult inferQuantized(Operation *op, Value tensor, Value scale,
   if (zeroPoint && getShape(zeroPoint)) {
     Shape points = *getShape(zeroPoint), scales = *getShape(scale);
     bool fits = points.size() == scales.size() ||
-                getProduct(op->getContext(), points).isStatic(1);
+                getProduct(op->getContext(), points).isStatic(1) ||
+                (scales.empty() && points.size() == 1 && !points[0].isStatic());
     for (auto [a, b] : llvm::zip(points, scales))
       fits &= !a.isStatic() || !b.isStatic() || a == b || a.isStatic(1);
     if (!fits)
