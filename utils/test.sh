@@ -17,6 +17,7 @@ suites=(
   lit
   unit
   numerics
+  graphs
   convolutions
   contrib
   models
@@ -47,6 +48,7 @@ suite() {
     numerics) python test/Integration/numerics.py ;;
     convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
+    graphs) python test/Integration/graphs.py ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;

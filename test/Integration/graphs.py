@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Run small graphs whose shapes, lengths or branches only the run knows, against onnx's reference evaluator.
+
+usage: graphs.py [--build DIR] [--filter RE] [-- FLAG...]
+
+Each graph is compiled once and run with several inputs. An entry of a sequence is an array of a list. Where a run has to
+end with an error, the case says what the error tells.
+"""
+import argparse
+import dataclasses
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "utils"))
+import harness  # noqa: E402
+
+
+@dataclasses.dataclass
+class Case:
+    """A graph in onnx's text form, inputs to run it with, and inputs with the error that they must end in."""
+    name: str
+    text: str
+    inputs: list
+    errors: list = dataclasses.field(default_factory=list)
+    wanted: list = dataclasses.field(default_factory=list)  # inputs with outputs, where the evaluator is wrong
+
+
+def f32(*shape, start=0):
+    return np.arange(start, start + int(np.prod(shape)), dtype=np.float32).reshape(shape)
+
+
+def i64(value):
+    return np.array(value, np.int64)
+
+
+CASES = [
+    Case("sequence positions", """
+      g (float[N, M] a, float[K, M] b, int64 at, int64 put, int64 gone) => (float[P, Q] y, int64 n) {
+        s = SequenceConstruct (a, b, a)
+        t = SequenceInsert (s, b, put)
+        u = SequenceErase (t, gone)
+        y = SequenceAt (u, at)
+        n = SequenceLength (u)
+      }""",
+         [dict(a=f32(2, 3), b=f32(1, 3, start=50), at=i64(at), put=i64(put), gone=i64(gone))
+          for at, put, gone in ((0, 0, 1), (2, 2, 0), (-1, -3, -4), (1, 1, 3))],
+         [(dict(a=f32(2, 3), b=f32(1, 3), at=i64(3), put=i64(0), gone=i64(0)), "out of range"),
+          (dict(a=f32(2, 3), b=f32(1, 3), at=i64(0), put=i64(4), gone=i64(0)), "out of range"),
+          (dict(a=f32(2, 3), b=f32(1, 3), at=i64(0), put=i64(-4), gone=i64(0)), "out of range"),
+          (dict(a=f32(2, 3), b=f32(1, 3), at=i64(0), put=i64(0), gone=i64(-5)), "out of range")],
+         # The evaluator takes the end of a sequence for its beginning.
+         [(dict(a=f32(2, 3), b=f32(1, 3, start=50), at=i64(2), put=i64(3), gone=i64(0)),
+           dict(y=f32(1, 3, start=50), n=i64(3)))]),
+    *[Case(f"split along {axis}", f"""
+      g (float[A, B, C] x, int64[S] split) => (seq(float[D, E, F]) s, float[D, E, F] y) {{
+        s = SplitToSequence <axis: int = {axis}> (x, split)
+        y = ConcatFromSequence <axis: int = {axis}> (s)
+      }}""",
+           [dict(x=f32(4, 4, 4), split=i64(split)) for split in ([1, 3], [2, 2], [4, 0], [0, 3, 1], [4])],
+           [(dict(x=f32(4, 4, 4), split=i64([1, 2])), "out of range"),
+            (dict(x=f32(4, 4, 4), split=i64([5, -1])), "out of range")]) for axis in (0, 1, -1)],
+    *[Case(f"split into equal parts along {axis}", f"""
+      g (float[A, B] x, int64 size) => (seq(float[D, E]) s, int64 n) {{
+        s = SplitToSequence <axis: int = {axis}> (x, size)
+        n = SequenceLength (s)
+      }}""", [dict(x=f32(4, 6), size=i64(size)) for size in (1, 2, 3, 4, 7)],
+           [(dict(x=f32(4, 6), size=i64(0)), "out of range")]) for axis in (0, 1)],
+    *[Case(f"stack along {axis}", f"""
+      g (float[A, B] x) => (float[D, E, F] y) {{
+        s = SplitToSequence <axis: int = 1, keepdims: int = {keep}> (x)
+        y = ConcatFromSequence <axis: int = {axis}, new_axis: int = {keep ^ 1 if axis < 2 else 1}> (s)
+      }}""".replace("float[D, E, F]", "float[D, E]" if not keep or axis < 2 and keep else "float[D, E, F]"),
+           [dict(x=f32(3, 4)), dict(x=f32(1, 5))]) for axis, keep in ((0, 0), (1, 0), (1, 1), (2, 1))],
+    Case("sequence through a loop", """
+      g (seq(float[N]) s, float[M] x, int64 trips) => (seq(float[P]) t, int64 n) {
+        yes = Constant <value = bool {1}> ()
+        t = Loop (trips, yes, s) <body = body (int64 i, bool c, seq(float[Q]) before)
+            => (bool going, seq(float[R]) after) {
+          going = Identity (c)
+          one = Constant <value = int64[1] {1}> ()
+          end = Add (i, one)
+          zero = Constant <value = int64[1] {0}> ()
+          part = Slice (x, zero, end)
+          after = SequenceInsert (before, part)
+        }>
+        n = SequenceLength (t)
+      }""", [dict(s=[f32(3), f32(2)], x=f32(5), trips=i64(3)), dict(s=[], x=f32(5), trips=i64(2)),
+             dict(s=[f32(0), f32(7)], x=f32(1), trips=i64(0))]),
+    Case("sequence of a branch", """
+      g (bool which, float[N] x, float[M, N] y) => (seq(float[P]) t, int64 n) {
+        t = If (which) <then_branch = a () => (seq(float[Q]) u) { u = SequenceConstruct (x, x) },
+                        else_branch = b () => (seq(float[Q]) u) { u = SplitToSequence <axis: int = 0, keepdims: int = 0> (y) }>
+        n = SequenceLength (t)
+      }""", [dict(which=np.array(which), x=f32(3), y=f32(4, 3)) for which in (True, False)]),
+    Case("loop that changes its tensor's size", """
+      g (float[N] x, int64 trips) => (float[M] y) {
+        yes = Constant <value = bool {1}> ()
+        y = Loop (trips, yes, x) <body = body (int64 i, bool c, float[P] before) => (bool going, float[Q] after) {
+          going = Identity (c)
+          double = Concat <axis: int = 0> (before, before)
+          after = Sqrt (double)
+        }>
+      }""", [dict(x=f32(3), trips=i64(trips)) for trips in (0, 1, 4)]),
+    Case("loop of unknown length that collects", """
+      g (float[N] x, float limit) => (float[M] y, float[K, N] all) {
+        yes = Constant <value = bool {1}> ()
+        most = Constant <value = int64 {1000}> ()
+        y, all = Loop (most, yes, x) <body = body (int64 i, bool c, float[P] before)
+            => (bool going, float[P] after, float[P] seen) {
+          one = Constant <value = float {1.0}> ()
+          after = Add (before, one)
+          seen = Identity (before)
+          top = ReduceMax <keepdims: int = 0> (after)
+          going = Less (top, limit)
+        }>
+      }""", [dict(x=f32(3), limit=np.float32(limit)) for limit in (0, 7.5, 40)]),
+    Case("branches of different rank", """
+      g (float[A, B, C] x, float[D, C] w) => (float[E, F] y) {
+        axis = Constant <value = int64[1] {1}> ()
+        shape = Shape <start: int = 1, end: int = 2> (x)
+        one = Constant <value = int64[1] {1}> ()
+        isOne = Equal (shape, one)
+        z = If (isOne) <then_branch = a () => (float[G, H] t) { t = Squeeze (x, axis) },
+                        else_branch = b () => (float[G, H, I] u) { u = Identity (x) }>
+        y = Gemm <transB: int = 1> (z, w)
+      }""", [dict(x=f32(2, 1, 3), w=f32(4, 3))], [(dict(x=f32(2, 2, 3), w=f32(4, 3)), "out of range")]),
+    Case("axes of a declared rank", """
+      g (float[A, B, C] x, int64[N] axes, int64[M] shape) => (float[D, E] sum, float[F, G] view) {
+        sum = ReduceSum <keepdims: int = 0> (x, axes)
+        view = Reshape (x, shape)
+      }""", [dict(x=f32(2, 3, 4), axes=i64([axis]), shape=i64([-1, 4])) for axis in (0, 1, -1)]),
+]
+
+
+def values_of(given):
+    """Spells lists as the arrays NAME[0], NAME[1], ..."""
+    return {key: value for name, item in given.items()
+            for key, value in ([(f"{name}[{i}]", v) for i, v in enumerate(item)] if isinstance(item, list)
+                               else [(name, np.asarray(item))])}
+
+
+def check(case, options, tally):
+    with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+        work = pathlib.Path(work)
+        model = parser.parse_model('<ir_version: 10, opset_import: ["" : 20]>' + case.text)
+        onnx.save(model, work / "model.onnx")
+        done = harness.run_limited([harness.tool(options.build, "onnx-aot-compile"), work / "model.onnx", "-o",
+                                    work / "model.so", *options.flags], 120)
+        if not tally.check(f"{case.name}: compile", "" if done.status == 0 else f"{done.ending()}: {done.message()}"):
+            return
+        names = [o.name for o in model.graph.output]
+        runs = [(i, None, None) for i in case.inputs] + [(i, e, None) for i, e in case.errors] + \
+            [(i, None, w) for i, w in case.wanted]
+        for number, (given, error, wanted) in enumerate(runs):
+            np.savez(work / "in.npz", **values_of(given))
+            (work / "out.npz").unlink(missing_ok=True)
+            done = harness.run_limited([harness.tool(options.build, "onnx-aot-run"), work / "model.so", "--inputs",
+                                        work / "in.npz", "--outputs", work / "out.npz"], 60)
+            if error:
+                told = done.status == 1 and re.search(error, done.err)
+                tally.check(f"{case.name}: error {number}", "" if told else f"{done.ending()}: {done.message()}")
+                continue
+            if not tally.check(f"{case.name}: run {number}",
+                               "" if done.status == 0 else f"{done.ending()}: {done.message()}"):
+                continue
+            expected = values_of(wanted or dict(zip(names, ReferenceEvaluator(model).run(None, given))))
+            with np.load(work / "out.npz") as file:
+                got = {name: file[name] for name in file.files}
+            tally.check(f"{case.name}: values {number}", harness.compare_outputs(got, expected, rtol=1e-6).problem)
+
+
+def main():
+    parser_ = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    harness.add_build_argument(parser_)
+    parser_.add_argument("--filter", metavar="RE", help="only cases whose name matches")
+    options = harness.parse_arguments(parser_)
+    tally = harness.Tally()
+    for case in CASES:
+        if not options.filter or re.search(options.filter, case.name):
+            check(case, options, tally)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
