@@ -38,4 +38,14 @@ def Autodiff : Pass<"onnx-autodiff", "::mlir::ModuleOp"> {
                            "::onnx_aot::train::TrainDialect"];
 }
 
+def ListGradients : Pass<"onnx-list-gradients", "::mlir::ModuleOp"> {
+  let summary = "Print the names of all ops that have a gradient rule";
+  let description = [{
+    Leaves the module alone; an empty one will do. One name a line, sorted, on
+    standard output.
+  }];
+  let dependentDialects = ["::onnx_aot::onnx::OnnxDialect",
+                           "::onnx_aot::train::TrainDialect"];
+}
+
 #endif // ONNX_AOT_AUTODIFF_PASSES
