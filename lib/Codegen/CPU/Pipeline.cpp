@@ -35,6 +35,8 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
     winograd.vectorBytes = options.target.vectorBytes;
     functions.addPass(createUseWinograd(winograd));
   }
+  // Once it is settled which ops make the insides.
+  functions.addPass(createDecomposePadding());
   // 2. Caller-owned buffers, while sizes can still be read off tensor ops.
   manager.addPass(createDestinationStyleEntry());
   manager.addPass(createCheckSizes());

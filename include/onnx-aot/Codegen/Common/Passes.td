@@ -5,6 +5,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DecomposePadding : Pass<"codegen-decompose-padding"> {
+  let summary = "Build padded tensors from a ring and an inside";
+  let description = [{
+    A `tensor.pad` with one value becomes fills of its ends, axis by axis, and an
+    insertion of its source. The ring is built before the op that makes the source,
+    which bufferisation then lets write its result into it; a source that no linalg
+    op makes is copied by one.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def DestinationStyleEntry
     : Pass<"codegen-destination-style-entry", "::mlir::ModuleOp"> {
   let summary = "Give the entry function caller-owned buffers for all tensors";
