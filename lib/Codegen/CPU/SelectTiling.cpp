@@ -31,6 +31,9 @@ constexpr int64_t kCachedBytes = 256 << 10;
 /// Rows that lie this many bytes apart fall into one set of a first-level cache
 /// of eight ways; one way is left for the panel.
 constexpr int64_t kSetStride = 4096, kSetRows = 7;
+/// Side of a window whose taps are unrolled, as long as it has no more than two
+/// such sides.
+constexpr int64_t kMaxUnrolledSide = 5;
 /// Points up to which dimensions are unrolled.
 constexpr int64_t kMaxUnrolled = 16;
 
@@ -252,7 +255,12 @@ private:
       return;
     }
     tiling.vectors = getVectors(2);
-    tiling.unrollReduction = 5;
+    int64_t taps = 1;
+    for (unsigned dim : domain.getReductionDims())
+      if (sizeOf(dim) <= kMaxUnrolledSide)
+        taps *= sizeOf(dim);
+    if (taps <= kMaxUnrolledSide * kMaxUnrolledSide)
+      tiling.unrollReduction = kMaxUnrolledSide;
     if (reducesLanes)
       return;
     // Neighbouring windows share inputs and weights.
