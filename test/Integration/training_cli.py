@@ -283,6 +283,18 @@ def info(tally, bench):
                 and said["slots"] == ["velocity"] else str(said))
 
 
+def partial(tally, bench):
+    """A checkpoint of another model gives what it has."""
+    save_file({"w": np.float32([9, 8, 7]), "head": np.float32([1])}, bench / "other.safetensors")
+    flags = ["--checkpoint", bench / "other.safetensors", "--epochs", 0, "--save", bench / "out.safetensors"]
+    bench.refuses(tally, "another model's checkpoint", *flags, says=["'b'"])
+    _, problem = bench.run(*flags, "--partial")
+    if not problem:
+        out = load_file(bench / "out.safetensors")
+        problem = "" if list(out["w"]) == [9, 8, 7] and out["b"] == .75 and out["scale"] == 2 else str(out)
+    tally.check("--partial", problem)
+
+
 def mistakes(tally, bench):
     data = make_data(10, 0)
     np.savez(bench / "short.npz", x=data["x"][:9], target=data["target"])
@@ -333,6 +345,7 @@ def main():
         killed(tally, bench)
         interrupted(tally, bench)
         info(tally, bench)
+        partial(tally, bench)
         export(tally, bench)
         mistakes(tally, bench)
     tally.finish()

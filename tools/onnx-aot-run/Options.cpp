@@ -74,6 +74,9 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
       ->check(CLI::PositiveNumber);
   add("--checkpoint", train.checkpoint,
       "Where the parameters come from (default: MODULE.safetensors)", "FILE");
+  addFlag("--partial", train.partial,
+          "Take from --checkpoint the parameters that it has: it may be of "
+          "another model; the others come from MODULE.safetensors");
   add("--save", train.save, "Write a checkpoint at the end", "FILE");
   add("--save-every", train.saveEvery,
       "And after every N updates and at the end of each epoch", "N")

@@ -18,7 +18,7 @@ struct TrainOptions {
   int64_t accumulate = 1;
   std::string checkpoint, save;
   int64_t saveEvery = 0;
-  bool resume = false, shuffle = false;
+  bool partial = false, resume = false, shuffle = false;
   std::string eval, metrics, exported, model, plot;
   int64_t seed = 0;
   float lossScale = 1;

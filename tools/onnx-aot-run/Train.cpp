@@ -157,15 +157,17 @@ Status Training::loadState(const std::string &module) {
     if (Status status = resume(); !status.ok())
       return status;
   } else {
-    std::string path = options.checkpoint;
-    if (path.empty()) {
-      size_t dot = module.rfind('.');
-      path = module.substr(0, dot) + ".safetensors";
-    }
+    std::string own = module.substr(0, module.rfind('.')) + ".safetensors";
     runtime::LoadOptions only;
     only.parametersOnly = true;
-    if (Status status = trainer.load(path, only); !status.ok())
-      return status;
+    if (options.partial || options.checkpoint.empty())
+      if (Status status = trainer.load(own, only); !status.ok())
+        return status;
+    if (!options.checkpoint.empty()) {
+      only.partial = options.partial;
+      if (Status status = trainer.load(options.checkpoint, only); !status.ok())
+        return status;
+    }
     trainer.properties().erase(epochKey);
     trainer.properties().erase(batchKey);
     trainer.properties()[orderKey] = orderText();
@@ -200,6 +202,8 @@ Status Training::prepare(const std::string &module) {
     return userError("--resume needs --save: the file to go on from");
   if (options.saveEvery && options.save.empty())
     return userError("--save-every needs --save");
+  if (options.partial && options.checkpoint.empty())
+    return userError("--partial needs --checkpoint");
   if (!options.plot.empty() &&
       (options.plot.size() < 4 ||
        options.plot.compare(options.plot.size() - 4, 4, ".svg")))
