@@ -1,0 +1,9 @@
+//===- TrainingInfo.cpp - what a training module says of itself -----------===//
+
+#include "onnx-aot/Support/TrainingInfo.h"
+
+llvm::StringRef onnx_aot::getProgramName(ProgramKind kind) {
+  static constexpr llvm::StringLiteral names[numPrograms] = {
+      "train", "eval", "optimizer", "fused"};
+  return names[unsigned(kind)];
+}

@@ -1,0 +1,43 @@
+//===- Parameters.h - which initializers are trained ------------*- C++ -*-===//
+
+#ifndef ONNX_AOT_LIB_TRAINING_PARAMETERS_H
+#define ONNX_AOT_LIB_TRAINING_PARAMETERS_H
+
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Training/Training.h"
+
+#include "llvm/Support/GlobPattern.h"
+
+namespace onnx_aot {
+
+/// Patterns of names.
+class NameFilter {
+public:
+  static llvm::Expected<NameFilter> create(llvm::ArrayRef<std::string> globs);
+
+  bool empty() const { return patterns.empty(); }
+  bool matches(llvm::StringRef name) const;
+  /// The first pattern that matches none of the names; empty when all do.
+  llvm::StringRef findUnused(llvm::ArrayRef<llvm::StringRef> names) const;
+
+private:
+  std::vector<std::pair<std::string, llvm::GlobPattern>> patterns;
+};
+
+/// An initializer of floats in the entry.
+struct Initializer {
+  onnx::ConstantOp op;
+  std::string name;
+};
+
+/// The initializers of floats that the entry holds, in their order.
+std::vector<Initializer> findInitializers(mlir::ModuleOp model);
+
+/// The initializers to train and the running statistics that training updates,
+/// with their values. Fails with an error at every node that has no gradient.
+mlir::FailureOr<std::vector<std::pair<Initializer, OnnxAotParameterKind>>>
+chooseParameters(mlir::ModuleOp model, const TrainingOptions &options);
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_LIB_TRAINING_PARAMETERS_H
