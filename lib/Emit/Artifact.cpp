@@ -32,32 +32,31 @@ std::string onnx_aot::getWeightsFileName(StringRef artifactPath) {
   return (llvm::sys::path::stem(artifactPath) + ".weights").str();
 }
 
-/// A path beside the artifact.
-static std::string getSibling(StringRef artifactPath, StringRef name) {
+std::string onnx_aot::getSibling(StringRef artifactPath, StringRef name) {
   llvm::SmallString<128> path(llvm::sys::path::parent_path(artifactPath));
   llvm::sys::path::append(path, name);
   return path.str().str();
 }
 
-/// C strings end at a NUL, so a name that holds one cannot be stated.
-static llvm::Error checkNames(const ModuleInfo &info) {
-  auto check = [](StringRef what, StringRef name) -> llvm::Error {
-    if (!name.contains('\0'))
-      return llvm::Error::success();
-    return createStringError("the name of " + what + " '" +
-                             name.split('\0').first +
-                             "...' contains a NUL character");
-  };
+llvm::Error onnx_aot::checkName(StringRef what, StringRef name) {
+  if (!name.contains('\0'))
+    return llvm::Error::success();
+  return createStringError("the name of " + what + " '" +
+                           name.split('\0').first +
+                           "...' contains a NUL character");
+}
+
+llvm::Error onnx_aot::checkNames(const ModuleInfo &info) {
   for (const ValueInfo &value : info.inputs)
-    if (llvm::Error error = check("input", value.name))
+    if (llvm::Error error = checkName("input", value.name))
       return error;
   for (const ValueInfo &value : info.outputs)
-    if (llvm::Error error = check("output", value.name))
+    if (llvm::Error error = checkName("output", value.name))
       return error;
   for (const std::string &symbol : info.symbols)
-    if (llvm::Error error = check("dimension", symbol))
+    if (llvm::Error error = checkName("dimension", symbol))
       return error;
-  return check("graph", info.name);
+  return checkName("graph", info.name);
 }
 
 /// Bytes of machine code in object files.
@@ -109,7 +108,7 @@ writeInputs(llvm::ArrayRef<ObjectBuffer> objects, const WeightImage &weights,
 /// Makes the artifact itself from the object files.
 static llvm::Error writeMain(llvm::ArrayRef<std::string> objects,
                              const WeightImage &weights,
-                             const ArtifactOptions &options,
+                             const ArtifactOptions &options, StringRef exported,
                              OutputFiles &files) {
   if (options.kind == ArtifactKind::Archive)
     return files.write(options.path, [&](llvm::raw_ostream &os) {
@@ -121,7 +120,7 @@ static llvm::Error writeMain(llvm::ArrayRef<std::string> objects,
             ? linkRelocatable(objects, path)
             : linkSharedObject(objects, path,
                                llvm::sys::path::filename(options.path),
-                               options.prefix + "_module");
+                               exported);
     if (error || weights.empty() || options.externalWeights)
       return error;
     return fillWeights(path, weights);
@@ -151,6 +150,39 @@ static llvm::Error writeSiblings(const ModuleInfo &info,
                      });
 }
 
+llvm::Expected<ArtifactReport> onnx_aot::writeArtifact(
+    llvm::ArrayRef<llvm::SmallVector<char, 0>> parts,
+    const WeightImage &weights, const TargetOptions &target,
+    const ArtifactOptions &options, StringRef exported,
+    llvm::function_ref<llvm::Error(OutputFiles &)> writeSiblings) {
+  ArtifactReport report;
+  auto objects = generateObjects(parts, target, options.optLevel, report);
+  if (!objects)
+    return objects.takeError();
+  if (llvm::Error error =
+          checkUndefinedSymbols(*objects, getWeightsSymbol(options.prefix)))
+    return error;
+  report.codeBytes = getCodeBytes(*objects);
+  report.weightBytes = weights.getSize();
+
+  auto start = std::chrono::steady_clock::now();
+  OutputFiles files(options.path);
+  auto inputs = writeInputs(*objects, weights, options, files);
+  if (!inputs)
+    return inputs.takeError();
+  if (llvm::Error error = writeMain(*inputs, weights, options, exported, files))
+    return error;
+  if (llvm::Error error = writeSiblings(files))
+    return error;
+  if (llvm::Error error = files.commit())
+    return error;
+  report.files = files.getPaths();
+  report.linkSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return report;
+}
+
 llvm::Expected<ArtifactReport>
 onnx_aot::emitArtifact(mlir::ModuleOp source, const ModuleInfo &info,
                        const WeightImage &weights, const TargetOptions &target,
@@ -168,37 +200,16 @@ onnx_aot::emitArtifact(mlir::ModuleOp source, const ModuleInfo &info,
   {
     llvm::LLVMContext context;
     auto module =
-        translateToLLVMIR(source, context, info, weights, **machine, options);
+        translateToLLVMIR(source, context, info, weights, **machine, options,
+                          {getWeightsSymbol(options.prefix)});
     if (!module)
       return module.takeError();
     parts = splitModule(**module);
   }
-  ArtifactReport report;
-  auto objects = generateObjects(parts, target, options.optLevel, report);
-  if (!objects)
-    return objects.takeError();
-  if (llvm::Error error =
-          checkUndefinedSymbols(*objects, getWeightsSymbol(options.prefix)))
-    return error;
-  report.codeBytes = getCodeBytes(*objects);
-  report.weightBytes = weights.getSize();
-
-  auto start = std::chrono::steady_clock::now();
-  OutputFiles files(options.path);
-  auto inputs = writeInputs(*objects, weights, options, files);
-  if (!inputs)
-    return inputs.takeError();
-  if (llvm::Error error = writeMain(*inputs, weights, options, files))
-    return error;
-  if (llvm::Error error = writeSiblings(info, weights, options, files))
-    return error;
-  if (llvm::Error error = files.commit())
-    return error;
-  report.files = files.getPaths();
-  report.linkSeconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  return report;
+  return writeArtifact(parts, weights, target, options,
+                       options.prefix + "_module", [&](OutputFiles &files) {
+                         return writeSiblings(info, weights, options, files);
+                       });
 }
 
 llvm::Error onnx_aot::printLLVMIR(mlir::ModuleOp source, const ModuleInfo &info,
@@ -210,8 +221,8 @@ llvm::Error onnx_aot::printLLVMIR(mlir::ModuleOp source, const ModuleInfo &info,
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
-  auto module =
-      translateToLLVMIR(source, context, info, weights, **machine, options);
+  auto module = translateToLLVMIR(source, context, info, weights, **machine,
+                                  options, {getWeightsSymbol(options.prefix)});
   if (!module)
     return module.takeError();
   (*module)->print(os, nullptr);

@@ -9,6 +9,7 @@
 #ifndef ONNX_AOT_LIB_EMIT_STAGES_H
 #define ONNX_AOT_LIB_EMIT_STAGES_H
 
+#include "OutputFiles.h"
 #include "onnx-aot/Emit/Artifact.h"
 
 #include "llvm/IR/Module.h"
@@ -26,6 +27,12 @@ std::string getWeightsSymbol(llvm::StringRef prefix);
 /// Name of the file that external weights go to, without its folder.
 std::string getWeightsFileName(llvm::StringRef artifactPath);
 
+/// Where a module's weights lie in the artifact.
+struct WeightPlace {
+  std::string symbol;
+  uint64_t offset = 0;
+};
+
 /// Translates to LLVM IR, checks the contract with Codegen (entry functions, no
 /// mutable globals, no constructors), gives every symbol a safe name and hidden
 /// visibility, and adds the descriptor.
@@ -33,13 +40,19 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVMIR(mlir::ModuleOp module, llvm::LLVMContext &context,
                   const ModuleInfo &info, const WeightImage &weights,
                   const llvm::TargetMachine &machine,
-                  const ArtifactOptions &options);
+                  const ArtifactOptions &options, const WeightPlace &place);
 
 /// Adds the constant `<prefix>_module` and all it refers to.
 void addDescriptor(llvm::Module &module, const ModuleInfo &info,
                    const WeightImage &weights, llvm::Function *run,
                    llvm::Function *plan, llvm::StringRef target,
-                   const ArtifactOptions &options);
+                   const ArtifactOptions &options, const WeightPlace &place);
+
+/// Adds the constant `<prefix>_training`, which refers to the descriptors of
+/// the programs in other modules.
+void addTrainingDescriptor(llvm::Module &module, const TrainingInfo &info,
+                           llvm::ArrayRef<ArtifactProgram> programs,
+                           llvm::StringRef prefix);
 
 /// Cuts a module into parts, as bitcode, that can be compiled independently.
 /// The cut depends on the module only. A part is all scalar loops or has none.
@@ -89,6 +102,31 @@ llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects,
 /// Writes object files as an archive whose members are named after `stem`.
 llvm::Error writeStaticLibrary(llvm::ArrayRef<std::string> objects,
                                llvm::StringRef stem, llvm::raw_ostream &os);
+
+/// Compiles the parts and writes the artifact with the weights, which exports
+/// `exported`; `writeSiblings` writes the files beside it.
+llvm::Expected<ArtifactReport>
+writeArtifact(llvm::ArrayRef<llvm::SmallVector<char, 0>> parts,
+              const WeightImage &weights, const TargetOptions &target,
+              const ArtifactOptions &options, llvm::StringRef exported,
+              llvm::function_ref<llvm::Error(OutputFiles &)> writeSiblings);
+
+/// A path beside the artifact.
+std::string getSibling(llvm::StringRef artifactPath, llvm::StringRef name);
+
+/// C strings end at a NUL, so a name that holds one cannot be stated.
+llvm::Error checkNames(const ModuleInfo &info);
+llvm::Error checkName(llvm::StringRef what, llvm::StringRef name);
+
+/// Writes the initial checkpoint of a training artifact (CheckpointFormat.md).
+void writeCheckpoint(const TrainingInfo &info,
+                     llvm::ArrayRef<InitialValue> values,
+                     llvm::raw_ostream &os);
+
+/// Writes the C header of a training artifact.
+void writeTrainingHeader(const TrainingInfo &info,
+                         llvm::ArrayRef<ArtifactProgram> programs,
+                         const ArtifactOptions &options, llvm::raw_ostream &os);
 
 /// Writes the C header of an artifact.
 void writeHeader(const ModuleInfo &info, const WeightImage &weights,

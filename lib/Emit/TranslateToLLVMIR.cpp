@@ -87,11 +87,10 @@ static void keepMarks(ModuleOp source, llvm::Module &module) {
         target->addFnAttr(scalarLoopsFnAttr);
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>>
-onnx_aot::translateToLLVMIR(ModuleOp source, llvm::LLVMContext &context,
-                            const ModuleInfo &info, const WeightImage &weights,
-                            const llvm::TargetMachine &machine,
-                            const ArtifactOptions &options) {
+llvm::Expected<std::unique_ptr<llvm::Module>> onnx_aot::translateToLLVMIR(
+    ModuleOp source, llvm::LLVMContext &context, const ModuleInfo &info,
+    const WeightImage &weights, const llvm::TargetMachine &machine,
+    const ArtifactOptions &options, const WeightPlace &place) {
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -122,7 +121,7 @@ onnx_aot::translateToLLVMIR(ModuleOp source, llvm::LLVMContext &context,
   std::string target = machine.getTargetTriple().str();
   if (!machine.getTargetCPU().empty())
     target += " " + machine.getTargetCPU().str();
-  addDescriptor(*module, info, weights, *run, *plan, target, options);
+  addDescriptor(*module, info, weights, *run, *plan, target, options, place);
 
   std::string problem;
   llvm::raw_string_ostream os(problem);

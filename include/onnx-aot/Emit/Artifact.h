@@ -10,7 +10,7 @@
 #define ONNX_AOT_EMIT_ARTIFACT_H
 
 #include "onnx-aot/Emit/TargetMachine.h"
-#include "onnx-aot/Support/ModuleInfo.h"
+#include "onnx-aot/Support/TrainingInfo.h"
 #include "onnx-aot/Support/WeightImage.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -60,6 +60,28 @@ llvm::Expected<ArtifactReport> emitArtifact(mlir::ModuleOp module,
                                             const WeightImage &weights,
                                             const TargetOptions &target,
                                             const ArtifactOptions &options);
+
+/// One program of a training artifact; the module as for `emitArtifact`.
+struct ArtifactProgram {
+  ProgramInfo program;
+  mlir::ModuleOp module;
+  ModuleInfo info;
+  WeightImage weights;
+};
+
+/// The bytes of a parameter before training, and what keeps them alive.
+struct InitialValue {
+  llvm::ArrayRef<char> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// Writes an artifact with several programs, `<prefix>_<program>_module`, the
+/// descriptor `<prefix>_training` that says what they are to each other, and
+/// `<stem>.safetensors` with the initial values beside it.
+llvm::Expected<ArtifactReport> emitTrainingArtifact(
+    const TrainingInfo &info, llvm::ArrayRef<ArtifactProgram> programs,
+    llvm::ArrayRef<InitialValue> values, const TargetOptions &target,
+    const ArtifactOptions &options);
 
 /// Prints the LLVM IR that `emitArtifact` would compile, before its passes.
 llvm::Error printLLVMIR(mlir::ModuleOp module, const ModuleInfo &info,

@@ -1,0 +1,77 @@
+//===- DescriptorBuilder.h - descriptors as LLVM constants ------*- C++ -*-===//
+
+#ifndef ONNX_AOT_LIB_EMIT_DESCRIPTORBUILDER_H
+#define ONNX_AOT_LIB_EMIT_DESCRIPTORBUILDER_H
+
+#include "onnx-aot/Support/ModuleInfo.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Module.h"
+
+namespace onnx_aot {
+
+/// Makes the private constants that the descriptor points to.
+class DescriptorBuilder {
+public:
+  explicit DescriptorBuilder(llvm::Module &module)
+      : module(module), context(module.getContext()),
+        pointer(llvm::PointerType::get(context, 0)) {}
+
+  llvm::Constant *null() { return llvm::ConstantPointerNull::get(pointer); }
+  llvm::Constant *i32(int32_t value) {
+    return llvm::ConstantInt::getSigned(llvm::Type::getInt32Ty(context), value);
+  }
+  llvm::Constant *i64(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
+  }
+
+  /// Pointer to a terminated string. Names with a NUL inside end there.
+  llvm::Constant *string(llvm::StringRef text) {
+    return privateConstant(llvm::ConstantDataArray::getString(context, text));
+  }
+
+  /// Pointer to an array of equally typed elements; null when there are none.
+  llvm::Constant *array(llvm::ArrayRef<llvm::Constant *> elements) {
+    if (elements.empty())
+      return null();
+    auto *type =
+        llvm::ArrayType::get(elements.front()->getType(), elements.size());
+    return privateConstant(llvm::ConstantArray::get(type, elements));
+  }
+
+  /// Pointer to the OnnxAotValueInfo of each value.
+  llvm::Constant *values(llvm::ArrayRef<ValueInfo> infos) {
+    llvm::SmallVector<llvm::Constant *> elements;
+    for (const ValueInfo &info : infos) {
+      llvm::SmallVector<llvm::Constant *> dims;
+      for (int64_t dim : info.dims)
+        dims.push_back(i64(dim));
+      elements.push_back(llvm::ConstantStruct::getAnon(
+          {string(info.name), i32(info.type), i32(info.dims.size()),
+           array(dims), i32(getFlags(info)), i32(0)}));
+    }
+    return array(elements);
+  }
+
+private:
+  static int32_t getFlags(const ValueInfo &info) {
+    return info.part | (info.isUpdated ? ONNX_AOT_VALUE_IN_OUT : 0);
+  }
+
+  llvm::Constant *privateConstant(llvm::Constant *value) {
+    auto *global = new llvm::GlobalVariable(
+        module, value->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::PrivateLinkage, value, "descriptor");
+    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    return global;
+  }
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::PointerType *pointer;
+};
+
+} // namespace onnx_aot
+
+#endif // ONNX_AOT_LIB_EMIT_DESCRIPTORBUILDER_H
