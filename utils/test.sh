@@ -20,6 +20,7 @@ suites=(
   graphs
   convolutions
   contrib
+  training
   models
   examples
   training-cli
@@ -49,6 +50,7 @@ suite() {
     convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     graphs) python test/Integration/graphs.py ;;
+    training) python test/Integration/training.py ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;

@@ -23,6 +23,8 @@ using namespace onnx_aot;
 LogicalResult Compilation::run() {
   if (failed(describeTarget()))
     return failure();
+  if (invocation.training)
+    return runTraining();
   std::pair<Phase, LogicalResult (Compilation::*)()> steps[] = {
       {Phase::Import, &Compilation::import},
       {Phase::Optimize, &Compilation::optimize},
@@ -62,7 +64,7 @@ static Phase getLastPhase(ModuleOp module) {
   return module->hasAttr(kAbiSymbolsAttr) ? Phase::Linalg : Phase::Import;
 }
 
-static bool isMlirFile(StringRef path) {
+bool onnx_aot::isMlirFile(StringRef path) {
   StringRef extension = llvm::sys::path::extension(path);
   return extension == ".mlir" || extension == ".mlirbc";
 }
@@ -73,6 +75,7 @@ LogicalResult Compilation::import() {
   } else {
     ImportOptions options;
     options.dims.append(invocation.dims.begin(), invocation.dims.end());
+    options.nameInitializers = invocation.training.has_value();
     module = importOnnxModel(invocation.input, &context, options);
   }
   if (!module)
@@ -86,7 +89,8 @@ LogicalResult Compilation::optimize() {
     return success();
   return runPasses([&](PassManager &manager) {
     // The importer has fixed the dimensions of an ONNX model.
-    if (!invocation.dims.empty() && isMlirFile(invocation.input)) {
+    if (!invocation.dims.empty() && isMlirFile(invocation.input) &&
+        !invocation.training) {
       SpecializeDimsOptions options;
       for (const auto &[name, size] : invocation.dims)
         options.dims.push_back(name + "=" + std::to_string(size));
@@ -176,20 +180,35 @@ Compilation::writeText(StringRef path,
 }
 
 LogicalResult Compilation::finish(Phase phase) {
+  auto print = [&](llvm::raw_ostream &os, bool isDump) -> LogicalResult {
+    if (phase == Phase::LLVM) {
+      llvm::Error error =
+          printLLVMIR(*module, result.info, result.weights, invocation.target,
+                      getArtifactOptions(), os);
+      if (!error)
+        return success();
+      problems.add(std::move(error));
+      return failure();
+    }
+    OpPrintingFlags flags;
+    if (isDump) // to be read by people
+      flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
+    module->print(os, flags);
+    os << "\n";
+    return success();
+  };
   auto printTo = [&](StringRef path, bool isDump) {
-    return writeText(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-      if (phase == Phase::LLVM)
-        return printLLVMIR(*module, result.info, result.weights,
-                           invocation.target, getArtifactOptions(), os);
-      OpPrintingFlags flags;
-      if (isDump) // to be read by people
-        flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
-      module->print(os, flags);
-      return llvm::Error::success();
-    });
+    LogicalResult outcome = success();
+    if (failed(writeText(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+          outcome = print(os, isDump);
+          return llvm::Error::success();
+        })))
+      return failure();
+    return outcome;
   };
   if (!invocation.dumpDirectory.empty()) {
     llvm::SmallString<128> path(invocation.dumpDirectory);
+    llvm::sys::path::append(path, programName);
     if (std::error_code error = llvm::sys::fs::create_directories(path)) {
       problems.add(llvm::createFileError(path, error));
       return failure();
@@ -200,7 +219,11 @@ LogicalResult Compilation::finish(Phase phase) {
     if (failed(printTo(path, /*isDump=*/true)))
       return failure();
   }
-  if (invocation.printPhase == phase)
+  if (invocation.printPhase != phase)
+    return success();
+  if (programName.empty())
     return printTo(invocation.output, /*isDump=*/false);
-  return success();
+  llvm::raw_string_ostream os(printed);
+  os << "// ----- " << programName << "\n";
+  return print(os, /*isDump=*/false);
 }

@@ -14,6 +14,9 @@
 
 namespace onnx_aot {
 
+/// Whether an input is MLIR by its name, not a model.
+bool isMlirFile(llvm::StringRef path);
+
 /// Runs the phases that an invocation needs.
 class Compilation {
 public:
@@ -24,6 +27,9 @@ public:
 
   mlir::LogicalResult run();
 
+  /// The programs of a training module, with sizes; empty for inference.
+  llvm::ArrayRef<ArtifactProgram> getPrograms() const { return programs; }
+  const TrainingInfo &getTraining() const { return training; }
   /// What is known once all phases have run.
   const TargetInfo &getTarget() const { return target; }
   const CodegenResult &getResult() const { return result; }
@@ -32,6 +38,11 @@ public:
   llvm::ArrayRef<std::string> getKernels() const { return kernels; }
 
 private:
+  /// All of a training module: its programs one after the other.
+  mlir::LogicalResult runTraining();
+  mlir::LogicalResult prepareTraining(TrainingBuilder &builder);
+  mlir::LogicalResult emitTraining(const TrainingBuilder &builder);
+
   mlir::LogicalResult describeTarget();
   mlir::LogicalResult import();
   mlir::LogicalResult optimize();
@@ -61,6 +72,13 @@ private:
   CodegenResult result;
   ArtifactReport artifact;
   std::vector<std::string> kernels;
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programModules;
+  std::vector<ArtifactProgram> programs;
+  TrainingInfo training;
+  /// The program at work; empty for inference.
+  std::string programName;
+  /// What --emit prints of the programs.
+  std::string printed;
 };
 
 } // namespace onnx_aot

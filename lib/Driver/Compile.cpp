@@ -35,6 +35,11 @@ static void checkInvocation(const CompilerInvocation &invocation,
     problems.add("there is no folder '" + folder + "' to write to");
   if (llvm::sys::fs::is_directory(output))
     problems.add("'" + output + "' is a folder");
+  if (invocation.training && invocation.externalWeights)
+    problems.add("a training module has its parameters in a checkpoint and its "
+                 "few constants inside: --weights=external does not apply");
+  if (invocation.training && invocation.printPhase == Phase::Object)
+    problems.add("--emit=obj does not apply to training: give -o FILE.o");
   const std::string &prefix = invocation.prefix;
   if (!prefix.empty() && prefix != makeIdentifier(prefix))
     problems.add("prefix '" + prefix +

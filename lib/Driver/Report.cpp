@@ -24,6 +24,38 @@ static llvm::json::Array listNames(llvm::ArrayRef<std::string> names) {
   return array;
 }
 
+/// Bytes of state and of each program, all that a training step needs beside
+/// its inputs and targets.
+static llvm::json::Object describeTraining(const Compilation &compilation) {
+  const TrainingInfo &info = compilation.getTraining();
+  int64_t parameterBytes = 0, trainedBytes = 0;
+  for (const ParameterInfo &parameter : info.parameters) {
+    int64_t bytes = getTypeBytes(parameter.value.type);
+    for (int64_t size : parameter.value.dims)
+      bytes *= size;
+    parameterBytes += bytes;
+    if (parameter.kind == ONNX_AOT_PARAMETER_TRAINABLE)
+      trainedBytes += bytes;
+  }
+  llvm::json::Array programs;
+  for (const ArtifactProgram &program : compilation.getPrograms())
+    programs.push_back(llvm::json::Object{
+        {"name", getProgramName(program.program.kind)},
+        {"arena_bytes", program.info.symbols.empty()
+                            ? llvm::json::Value(program.info.arenaBytes)
+                            : llvm::json::Value(nullptr)},
+        {"symbols", listNames(program.info.symbols)},
+        {"outputs", listValues(program.info.outputs)}});
+  return llvm::json::Object{
+      {"loss", fixUTF8(info.loss)},
+      {"optimizer", fixUTF8(info.optimizer)},
+      {"num_parameters", info.parameters.size()},
+      {"parameter_bytes", parameterBytes},
+      {"gradient_bytes", trainedBytes},
+      {"slot_bytes", trainedBytes * int64_t(info.slots.size())},
+      {"programs", std::move(programs)}};
+}
+
 /// Highest resident size of this process so far.
 static int64_t getPeakBytes() {
   struct rusage usage;
@@ -66,6 +98,8 @@ void onnx_aot::writeReport(const CompilerInvocation &invocation,
       {"kernels", listNames(compilation.getKernels())},
       {"files", listNames(artifact.files)},
   };
+  if (invocation.training)
+    report["training"] = describeTraining(compilation);
   llvm::Error error =
       llvm::writeToOutput(invocation.reportFile, [&](llvm::raw_ostream &os) {
         os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));

@@ -1,4 +1,5 @@
-//===- GraphImporter.cpp - initializers, nodes and outputs of a graph -------===//
+//===- GraphImporter.cpp - initializers, nodes and outputs of a graph
+//-------===//
 
 #include "GraphImporter.h"
 #include "TensorImporter.h"
@@ -9,13 +10,16 @@ using namespace mlir;
 
 namespace onnx_aot::importer {
 
-std::string getFunctionKey(StringRef domain, StringRef name, StringRef overload) {
-  return (normalizeDomain(domain) + Twine('\0') + name + Twine('\0') + overload).str();
+std::string getFunctionKey(StringRef domain, StringRef name,
+                           StringRef overload) {
+  return (normalizeDomain(domain) + Twine('\0') + name + Twine('\0') + overload)
+      .str();
 }
 
 GraphImporter::GraphImporter(ImportContext &context)
     : builder(context.mlirContext), context(context) {
-  for (const ::onnx::FunctionProto &function : context.storage->model.functions())
+  for (const ::onnx::FunctionProto &function :
+       context.storage->model.functions())
     if (!functions
              .try_emplace(getFunctionKey(function.domain(), function.name(),
                                          function.overload()),
@@ -30,7 +34,8 @@ void GraphImporter::define(Scope &scope, StringRef name, Binding binding,
                            Location loc) {
   if (name.size() > context.options.limits.nameBytes) {
     (void)context.refuse(loc, "a name is longer than " +
-                                  Twine(context.options.limits.nameBytes) + " bytes");
+                                  Twine(context.options.limits.nameBytes) +
+                                  " bytes");
     return;
   }
   // Such names are ours; see Upgrader::makeName.
@@ -54,8 +59,10 @@ void GraphImporter::importInitializers(const ::onnx::GraphProto &graph,
     FailureOr<ElementsAttr> elements = import(loc);
     if (failed(elements))
       return define(scope, name, Binding::refused(), loc);
-    Value value = onnx::ConstantOp::create(builder, loc, *elements);
-    define(scope, name, Binding::present(value), loc);
+    auto constant = onnx::ConstantOp::create(builder, loc, *elements);
+    if (context.options.nameInitializers)
+      constant->setAttr(onnx::kNameAttr, builder.getStringAttr(name));
+    define(scope, name, Binding::present(constant), loc);
   };
   unsigned index = 0;
   for (const ::onnx::TensorProto &tensor : graph.initializer())

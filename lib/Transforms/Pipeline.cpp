@@ -12,7 +12,7 @@ using namespace onnx_aot;
 
 /// Brings the graph into its smallest form. Run before every group of
 /// recognitions, so that each pattern has to know one spelling only.
-static void addSimplifyBundle(OpPassManager &manager) {
+void onnx_aot::buildSimplifyPipeline(OpPassManager &manager) {
   // 1. Known sizes decide reshapes, slices and branches.
   manager.addPass(createFoldConstants());
   // 2. Whatever does nothing, or twice the same, goes.
@@ -30,7 +30,7 @@ static void addFuseBundle(OpPassManager &manager) {
   manager.addPass(createRecognizeNormalization());
   manager.addPass(createRecognizeActivations());
   // 3. Their parts may have been the last users of something.
-  addSimplifyBundle(manager);
+  buildSimplifyPipeline(manager);
 }
 
 void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
@@ -49,15 +49,15 @@ void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
     // 2. Exporters leave shape arithmetic, constants and copies behind; what
     // that
     //    clears shows further constants (a branch decided, a shape known).
-    addSimplifyBundle(manager);
-    addSimplifyBundle(manager);
+    buildSimplifyPipeline(manager);
+    buildSimplifyPipeline(manager);
     // 3. Fused ops are what the layouts are decided for.
     for (unsigned round = 2; round <= level; ++round)
       addFuseBundle(manager);
     // 4. Last, since channels-last graphs have other patterns than exporters'.
     manager.addPass(createAssignLayouts());
     // 5. Transposes of one value for several users are one.
-    addSimplifyBundle(manager);
+    buildSimplifyPipeline(manager);
   }
   // 6. Conversion assumes what is checked here.
   manager.addPass(createVerifyLowerable());
@@ -79,7 +79,7 @@ void onnx_aot::registerTransformsPipelines() {
       });
   PassPipelineRegistration<>("onnx-simplify",
                              "Bring an onnx module into its smallest form",
-                             addSimplifyBundle);
+                             buildSimplifyPipeline);
   PassPipelineRegistration<>(
       "onnx-fuse", "Merge what several ops compute into one", addFuseBundle);
 }

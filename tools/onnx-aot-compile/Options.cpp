@@ -76,6 +76,39 @@ struct Flags {
   cl::opt<std::string> report{
       "report", cl::value_desc("FILE.json"), cl::cat(category),
       cl::desc("Write times, sizes and kernels to a file")};
+  cl::opt<bool> train{
+      "train", cl::cat(category),
+      cl::desc("Compile programs that train the model; the parameters go to "
+               "OUTPUT.safetensors beside the output")};
+  cl::list<std::string> losses{
+      "loss", cl::value_desc("SPEC"), cl::cat(category),
+      cl::desc(
+          "What training minimises: mse, l1, smooth-l1, huber, "
+          "bce-with-logits, kl-div, cross-entropy or nll with options as in "
+          "cross-entropy:label_smoothing=0.1, or none if an output is the "
+          "loss; several are added")};
+  cl::opt<std::string> optimizer{
+      "optimizer", cl::value_desc("SPEC"), cl::init("adamw"), cl::cat(category),
+      cl::desc(
+          "sgd, adam, adamw (default), adagrad, rmsprop, lamb or lion with "
+          "PyTorch's options as in sgd:momentum=0.9, or none")};
+  cl::list<std::string> trainable{
+      "trainable", cl::value_desc("GLOB"), cl::cat(category),
+      cl::desc("Train the initializers of these names (default: all of floats "
+               "that the loss depends on)")};
+  cl::opt<bool> trainAll{"train-all", cl::cat(category),
+                         cl::desc("Train all initializers; the default")};
+  cl::list<std::string> frozen{
+      "frozen", cl::value_desc("GLOB"), cl::cat(category),
+      cl::desc("Do not train the initializers of these names")};
+  cl::list<std::string> noDecay{
+      "no-decay", cl::value_desc("GLOB"), cl::cat(category),
+      cl::desc("No weight decay for the parameters of these names")};
+  cl::opt<double> clipNorm{"clip-norm", cl::value_desc("X"), cl::cat(category),
+                           cl::desc("Scale the gradients down to this norm")};
+  cl::opt<double> clipValue{
+      "clip-value", cl::value_desc("X"), cl::cat(category),
+      cl::desc("Cut the gradients' elements off at this size")};
   cl::opt<bool> check{
       "check", cl::cat(category),
       cl::desc(
@@ -98,6 +131,39 @@ static std::pair<std::string, int64_t> parseDim(llvm::StringRef text) {
   if (name.empty() || size.getAsInteger(10, value) || value < 0)
     fail("--dim=" + text + " is not of the form NAME=N with N >= 0");
   return {name.str(), value};
+}
+
+/// The flags that only training has.
+static std::optional<TrainingOptions> readTraining(const Flags &flags) {
+  TrainingOptions options;
+  options.losses.assign(flags.losses.begin(), flags.losses.end());
+  options.optimizer = flags.optimizer;
+  options.trainable.assign(flags.trainable.begin(), flags.trainable.end());
+  options.frozen.assign(flags.frozen.begin(), flags.frozen.end());
+  options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());
+  if (flags.clipNorm.getNumOccurrences())
+    options.clipNorm = flags.clipNorm;
+  if (flags.clipValue.getNumOccurrences())
+    options.clipValue = flags.clipValue;
+  if (flags.train) {
+    if (flags.trainAll && !options.trainable.empty())
+      fail("--train-all and --trainable contradict each other");
+    return options;
+  }
+  // Lists have an operator & of their own.
+  auto wantsTraining = [](const cl::Option &option) {
+    if (option.getNumOccurrences())
+      fail("--" + option.ArgStr + " is for training: give --train as well");
+  };
+  wantsTraining(flags.losses);
+  wantsTraining(flags.optimizer);
+  wantsTraining(flags.trainable);
+  wantsTraining(flags.trainAll);
+  wantsTraining(flags.frozen);
+  wantsTraining(flags.noDecay);
+  wantsTraining(flags.clipNorm);
+  wantsTraining(flags.clipValue);
+  return std::nullopt;
 }
 
 CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
@@ -129,6 +195,7 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
   invocation.externalWeights = flags.weights == Weights::External;
   for (const std::string &dim : flags.dims)
     invocation.dims.push_back(parseDim(dim));
+  invocation.training = readTraining(flags);
   invocation.dumpDirectory = flags.dumpPhases;
   invocation.reportFile = flags.report;
   invocation.checkOnly = flags.check;

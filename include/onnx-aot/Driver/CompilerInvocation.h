@@ -5,6 +5,7 @@
 
 #include "onnx-aot/Driver/Phases.h"
 #include "onnx-aot/Emit/TargetMachine.h"
+#include "onnx-aot/Training/Training.h"
 
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ struct CompilerInvocation {
   bool externalWeights = false;
   /// Symbolic dimensions to fix: name and size.
   std::vector<std::pair<std::string, int64_t>> dims;
+  /// Compile programs that train the model.
+  std::optional<TrainingOptions> training;
   /// Folder that receives the result of every phase.
   std::string dumpDirectory;
   /// File that receives what was done, as JSON.

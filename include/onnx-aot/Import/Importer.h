@@ -1,7 +1,7 @@
 //===- Importer.h - from an ONNX file to the onnx dialect -------*- C++ -*-===//
 //
-// The one entry point of the room. Nothing of protobuf or of the onnx library is
-// visible through it, and no exception leaves it.
+// The one entry point of the room. Nothing of protobuf or of the onnx library
+// is visible through it, and no exception leaves it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,8 @@ struct ImportLimits {
 struct ImportOptions {
   /// Symbolic dimensions of the graph inputs to make static: name and size.
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+  /// Keep the initializers' names, as attribute `onnx.name` of their constants.
+  bool nameInitializers = false;
   ImportLimits limits;
 };
 

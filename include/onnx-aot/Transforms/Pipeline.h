@@ -18,6 +18,10 @@ constexpr unsigned kMaxOptimizeLevel = 3;
 /// docs/RationaleTransforms.md lists.
 void buildOptimizePipeline(mlir::OpPassManager &manager, unsigned level);
 
+/// Adds the passes that bring a graph into its smallest form, without new kinds
+/// of ops: shapes, constants, what does nothing or twice the same.
+void buildSimplifyPipeline(mlir::OpPassManager &manager);
+
 /// Makes the pipelines of this room known to onnx-aot-opt: onnx-optimize and
 /// its bundles onnx-simplify and onnx-fuse.
 void registerTransformsPipelines();

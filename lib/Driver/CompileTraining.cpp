@@ -1,0 +1,149 @@
+//===- CompileTraining.cpp - the programs of a training module ------------===//
+
+#include "Compilation.h"
+
+#include "onnx-aot/Dialect/Train/IR/Train.h"
+#include "onnx-aot/Transforms/Passes.h"
+#include "onnx-aot/Transforms/Pipeline.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
+  progress.begin(Phase::Import);
+  if (failed(import()))
+    return failure();
+  if (lastPhase != Phase::Import) {
+    problems.add("'" + invocation.input +
+                 "' is compiled too far to be trained: give the model");
+    return failure();
+  }
+  if (failed(finish(Phase::Import)))
+    return failure();
+  if (invocation.printPhase == Phase::Import)
+    return success();
+  progress.begin(Phase::Optimize);
+  // Types, and what sizes decide; no value of a parameter is folded into
+  // others.
+  auto infer = [&](PassManager &manager) {
+    // The importer has fixed the dimensions of an ONNX model.
+    if (!invocation.dims.empty() && isMlirFile(invocation.input)) {
+      SpecializeDimsOptions options;
+      for (const auto &[name, size] : invocation.dims)
+        options.dims.push_back(name + "=" + std::to_string(size));
+      manager.addPass(createSpecializeDims(options));
+    }
+    FoldConstantsOptions decided;
+    decided.smallIntegersOnly = true;
+    manager.addPass(createFoldConstants(decided));
+  };
+  if (failed(runPasses(infer)) || failed(builder.prepare(*module)))
+    return failure();
+  return runPasses([&](PassManager &manager) {
+    if (invocation.optLevel >= 1) {
+      buildSimplifyPipeline(manager);
+      buildSimplifyPipeline(manager);
+    }
+  });
+}
+
+/// The bytes of a constant; a splat's are written out.
+static FailureOr<InitialValue> getBytes(ElementsAttr value) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return failure();
+    return InitialValue{blob->getData(), nullptr};
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense)
+    return failure();
+  ArrayRef<char> raw = dense.getRawData();
+  if (!dense.isSplat())
+    return InitialValue{raw, nullptr};
+  auto bytes = std::make_shared<std::vector<char>>();
+  for (int64_t i = 0; i < dense.getNumElements(); ++i)
+    bytes->insert(bytes->end(), raw.begin(), raw.end());
+  return InitialValue{*bytes, bytes};
+}
+
+LogicalResult Compilation::emitTraining(const TrainingBuilder &builder) {
+  training = builder.getInfo();
+  std::vector<InitialValue> values;
+  for (ElementsAttr value : builder.getInitialValues()) {
+    FailureOr<InitialValue> bytes = getBytes(value);
+    if (failed(bytes)) {
+      problems.add("an initializer has no data");
+      return failure();
+    }
+    values.push_back(*bytes);
+  }
+  progress.begin(Phase::Object);
+  auto written = emitTrainingArtifact(builder.getInfo(), programs, values,
+                                      invocation.target, getArtifactOptions());
+  if (!written) {
+    problems.add(written.takeError());
+    return failure();
+  }
+  artifact = std::move(*written);
+  return success();
+}
+
+LogicalResult Compilation::runTraining() {
+  auto builder = TrainingBuilder::create(*invocation.training);
+  if (!builder) {
+    problems.add(builder.takeError());
+    return failure();
+  }
+  // Gradient rules are attached when both dialects are there.
+  context.loadDialect<train::TrainDialect>();
+  if (failed(prepareTraining(**builder)))
+    return failure();
+  if (invocation.printPhase == Phase::Import)
+    return success();
+  auto made = (*builder)->makePrograms(*module);
+  if (failed(made))
+    return failure();
+  std::pair<Phase, LogicalResult (Compilation::*)()> steps[] = {
+      {Phase::Optimize, &Compilation::optimize},
+      {Phase::Linalg, &Compilation::lowerToLinalg},
+      {Phase::Codegen, &Compilation::generateCode},
+  };
+  bool bad = false;
+  for (TrainingProgram &program : *made) {
+    programName = getProgramName(program.info.kind).str();
+    module = std::move(program.module);
+    bool isDone = false;
+    for (auto [phase, step] : steps) {
+      progress.begin(phase);
+      // Programs share most nodes, but each may have reasons of its own.
+      if (failed((this->*step)()) || failed(finish(phase))) {
+        bad = isDone = true;
+        break;
+      }
+      if ((invocation.checkOnly && phase == Phase::Linalg) ||
+          invocation.printPhase == phase) {
+        isDone = true;
+        break;
+      }
+    }
+    if (isDone)
+      continue;
+    if (failed(finish(Phase::LLVM)))
+      return failure();
+    programs.push_back({program.info, *module, result.info, result.weights});
+    programModules.push_back(std::move(module));
+  }
+  if (bad || invocation.checkOnly)
+    return failure(bad);
+  if (!invocation.printPhase || *invocation.printPhase == Phase::Object)
+    return emitTraining(**builder);
+  return writeText(invocation.output,
+                   [&](llvm::raw_ostream &os) -> llvm::Error {
+                     os << printed;
+                     return llvm::Error::success();
+                   });
+}
