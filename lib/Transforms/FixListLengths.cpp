@@ -65,7 +65,12 @@ void visitLists(Operation *op, int64_t rank, function_ref<void(Value, int64_t)> 
       require(axes, grows ? rank - *own : *own - rank);
   };
   llvm::TypeSwitch<Operation *>(op)
-      .Case<ReshapeOp, ExpandOp>([&](auto typed) { require(typed.getShape(), rank); })
+      .Case<ReshapeOp>([&](ReshapeOp view) { require(view.getShape(), rank); })
+      .Case<ExpandOp>([&](ExpandOp expand) {
+        // A list that is shorter than the input's rank leaves it as it is.
+        if (std::optional<int64_t> own = getRank(expand.getInput()); own && *own < rank)
+          require(expand.getShape(), rank);
+      })
       .Case<ConstantOfShapeOp>([&](ConstantOfShapeOp fill) {
         require(fill.getInput(), rank);
       })

@@ -25,8 +25,8 @@ Status checkValue(const OnnxAotModule &module, const OnnxAotValueInfo &info,
                          ONNX_AOT_MAX_RANK);
   if (info.rank && !info.dims)
     return invalidModule(who, " has no dimensions");
-  constexpr uint32_t parts = ONNX_AOT_VALUE_ELEMENTS | ONNX_AOT_VALUE_SHAPES |
-                             ONNX_AOT_VALUE_PRESENT;
+  constexpr uint32_t parts =
+      ONNX_AOT_VALUE_ELEMENTS | ONNX_AOT_VALUE_SHAPES | ONNX_AOT_VALUE_PRESENT;
   if (info.flags & ~(parts | (isInput ? ONNX_AOT_VALUE_IN_OUT : 0)))
     return invalidModule(who, " has unknown flags ", info.flags);
   for (int32_t i = 0; i < info.rank; ++i) {
@@ -36,6 +36,30 @@ Status checkValue(const OnnxAotModule &module, const OnnxAotValueInfo &info,
                            ", which names no symbol");
     if (isInput && info.dims[i] < 0)
       bound[-(info.dims[i] + 1)] = true;
+  }
+  return Status();
+}
+
+/// Whether the parts of sequences and optionals follow each other.
+Status checkParts(const OnnxAotValueInfo *values, int32_t count) {
+  constexpr int64_t columns = 9;
+  for (int32_t i = 0; i < count; ++i) {
+    const OnnxAotValueInfo &info = values[i];
+    const OnnxAotValueInfo *next = i + 1 < count ? &values[i + 1] : nullptr;
+    bool isTable = next && next->flags & ONNX_AOT_VALUE_SHAPES;
+    bool isElements = info.flags & ONNX_AOT_VALUE_ELEMENTS;
+    bool isOwnTable = info.flags & ONNX_AOT_VALUE_SHAPES;
+    if (isElements != isTable || (isOwnTable && i == 0) ||
+        (isElements && info.rank != 1) ||
+        (isOwnTable && (info.type != ONNX_AOT_INT64 || info.rank != 2 ||
+                        info.dims[1] != columns)))
+      return invalidModule("value ", quoted(info.name),
+                           " is not the part of a sequence that it should be");
+    if (info.flags & ONNX_AOT_VALUE_PRESENT &&
+        (!next || info.type != ONNX_AOT_BOOL || info.rank != 0 ||
+         next->flags & ONNX_AOT_VALUE_PRESENT))
+      return invalidModule("value ", quoted(info.name),
+                           " tells of an optional that is not there");
   }
   return Status();
 }
@@ -82,6 +106,12 @@ Status checkFields(const OnnxAotModule &module) {
     if (Status status = checkValue(module, module.outputs[i], false, bound);
         !status.ok())
       return status;
+  if (Status status = checkParts(module.inputs, module.num_inputs);
+      !status.ok())
+    return status;
+  if (Status status = checkParts(module.outputs, module.num_outputs);
+      !status.ok())
+    return status;
   for (int32_t i = 0; i < module.num_symbols; ++i)
     if (!bound[i])
       return invalidModule("no input has the symbolic dimension ",

@@ -99,6 +99,10 @@ private:
       return false;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    // A size that another operand leaves open is the constant's.
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+      if (map.isFunctionOfDim(loop))
+        ranges[loop] = getSize(type, map, loop);
     auto kinds = op.getIteratorTypesArray();
     // Without a reduced channel in the other operand this is depthwise: there are
     // no panels, the lanes just go last.

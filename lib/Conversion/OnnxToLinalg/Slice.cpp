@@ -97,6 +97,56 @@ SmallVector<AxisSlice> getAxisSlices(OpBuilder &builder, onnx::SliceOp op,
   return slices;
 }
 
+/// The same where only the run knows how many axes are sliced.
+SmallVector<AxisSlice> getAxisSlicesInLoops(OpBuilder &builder, onnx::SliceOp op,
+                                            onnx::SliceOp::Adaptor adaptor,
+                                            ArrayRef<OpFoldResult> sizes) {
+  Location loc = op.getLoc();
+  IndexBuilder b(builder, loc);
+  auto getLength = [&](Value list) {
+    return b.get(getRuntimeSizes(builder, loc, list)[0]);
+  };
+  Value count = getLength(adaptor.getStarts());
+  for (Value list : {adaptor.getEnds(), adaptor.getAxes(), adaptor.getSteps()})
+    if (list)
+      createCheck(builder, op,
+                  b.compare(arith::CmpIPredicate::eq, getLength(list), count),
+                  "starts, ends, axes and steps have different lengths");
+  SmallVector<AxisSlice> slices;
+  for (auto [dimension, size] : llvm::enumerate(sizes)) {
+    Value rank = b.constant(sizes.size()), own = b.constant(dimension);
+    SmallVector<Value> found = createLoop(
+        builder, loc, count, {b.constant(0), b.get(size), b.constant(1)},
+        [&](OpBuilder &inner, Location l, Value index,
+            ValueRange carried) -> SmallVector<Value> {
+          IndexBuilder i(inner, l);
+          auto read = [&](Value list) {
+            return i.fromInteger(tensor::ExtractOp::create(inner, l, list, index));
+          };
+          Value axis = index, step = carried[2];
+          if (Value axes = adaptor.getAxes()) {
+            axis = read(axes);
+            axis = i.select(i.isNegative(axis), i.add(axis, rank), axis);
+          }
+          createCheck(inner, op, i.compare(arith::CmpIPredicate::ult, axis, rank),
+                      "an axis is out of range");
+          if (adaptor.getSteps()) {
+            step = read(adaptor.getSteps());
+            createCheck(inner, op,
+                        i.compare(arith::CmpIPredicate::ne, step, i.constant(0)),
+                        "a step is 0");
+          }
+          Value matches = i.compare(arith::CmpIPredicate::eq, axis, own);
+          return {i.select(matches, read(adaptor.getStarts()), carried[0]),
+                  i.select(matches, read(adaptor.getEnds()), carried[1]),
+                  i.select(matches, step, carried[2])};
+        });
+    slices.push_back(
+        clampAtRuntime(builder, loc, b.get(size), found[0], found[1], found[2]));
+  }
+  return slices;
+}
+
 /// Whether the slice goes forward by a constant in every dimension.
 bool isForward(ArrayRef<AxisSlice> slices) {
   return llvm::all_of(slices, [](const AxisSlice &slice) {
@@ -116,14 +166,19 @@ struct LowerSlice : OnnxLowering<onnx::SliceOp> {
     auto axes = adaptor.getAxes()
                     ? dyn_cast<RankedTensorType>(adaptor.getAxes().getType())
                     : starts;
-    if (!starts || !starts.hasStaticShape() || axes.getShape() != starts.getShape())
+    if (!starts || starts.getRank() != 1 || axes.getRank() != 1)
+      return unsupported(op, "starts and axes must be lists");
+    bool isCounted = starts.hasStaticShape();
+    if (isCounted && axes.getShape() != starts.getShape())
       return unsupported(op, "the number of axes must be known at compile time");
     for (Value list : {adaptor.getEnds(), adaptor.getSteps()})
-      if (list && cast<RankedTensorType>(list.getType()).getShape() !=
-                      starts.getShape())
+      if (list && isCounted && cast<RankedTensorType>(list.getType()).getShape() !=
+                                   starts.getShape())
         return unsupported(op, "starts, ends, axes and steps have different lengths");
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, data);
-    SmallVector<AxisSlice> slices = getAxisSlices(rewriter, op, adaptor, sizes);
+    SmallVector<AxisSlice> slices =
+        isCounted ? getAxisSlices(rewriter, op, adaptor, sizes)
+                  : getAxisSlicesInLoops(rewriter, op, adaptor, sizes);
     if (isShapeArithmetic(op) && sizes.size() == 1 && replaceByScalars(rewriter, op, data, slices[0]))
       return success();
     SmallVector<OpFoldResult> offsets, counts, strides;
