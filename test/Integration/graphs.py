@@ -132,6 +132,20 @@ CASES = [
                         else_branch = b () => (float[G, H, I] u) { u = Identity (x) }>
         y = Gemm <transB: int = 1> (z, w)
       }""", [dict(x=f32(2, 1, 3), w=f32(4, 3))], [(dict(x=f32(2, 2, 3), w=f32(4, 3)), "out of range")]),
+    Case("slice of any number of axes", """
+      g (float[A, B, C] x, int64[N] starts, int64[N] ends, int64[N] axes, int64[N] steps) => (float[D, E, F] y) {
+        y = Slice (x, starts, ends, axes, steps)
+      }""",
+         [dict(x=f32(4, 5, 6), starts=i64(s), ends=i64(e), axes=i64(a), steps=i64(t))
+          for s, e, a, t in (([], [], [], []), ([1], [3], [1], [1]), ([-1, 0], [-9, 9], [2, -3], [-2, 3]),
+                             ([4, 5, 1], [9, 0, 6], [0, 1, 2], [1, -1, 2]))],
+         [(dict(x=f32(4, 5, 6), starts=i64([0]), ends=i64([1]), axes=i64([3]), steps=i64([1])), "out of range"),
+          (dict(x=f32(4, 5, 6), starts=i64([0]), ends=i64([1]), axes=i64([0]), steps=i64([0])), "step is 0")]),
+    Case("convolution whose channels are a symbol", """
+      g (float[N, C, H, W] x) => (float[N, D, H, W] y) {
+        w = Constant <value = float[2, 3, 1, 1] {1, 2, 3, 4, 5, 6}> ()
+        y = Conv (x, w)
+      }""", [dict(x=f32(2, 3, 4, 5))]),
     Case("axes of a declared rank", """
       g (float[A, B, C] x, int64[N] axes, int64[M] shape) => (float[D, E] sum, float[F, G] view) {
         sum = ReduceSum <keepdims: int = 0> (x, axes)
