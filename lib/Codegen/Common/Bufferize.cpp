@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -146,6 +147,29 @@ void carryInPlace(Operation *yield, ValueRange arguments, IRRewriter &rewriter) 
   }
 }
 
+/// Gives each user of an empty or filled tensor one of its own. Two values that
+/// start from the same one would both be put into the output buffer that only
+/// one of them is meant for.
+void separateEmptyTensors(func::FuncOp entry, IRRewriter &rewriter) {
+  auto separate = [&](Operation *op) {
+    if (op->use_empty())
+      return;
+    rewriter.setInsertionPointAfter(op);
+    for (OpOperand &use :
+         llvm::make_early_inc_range(llvm::drop_begin(op->getUses())))
+      use.set(rewriter.clone(*op)->getResult(0));
+  };
+  SmallVector<Operation *> fills, empties;
+  entry.walk([&](linalg::FillOp op) {
+    if (op->getNumResults() == 1 &&
+        op.getOutputs().front().getDefiningOp<tensor::EmptyOp>())
+      fills.push_back(op);
+  });
+  llvm::for_each(fills, separate);
+  entry.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+  llvm::for_each(empties, separate);
+}
+
 struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
   void runOnOperation() override {
     func::FuncOp entry = getEntry(getOperation());
@@ -159,6 +183,7 @@ struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
       else if (auto loop = dyn_cast<scf::WhileOp>(op))
         carryInPlace(loop.getYieldOp(), loop.getAfterArguments(), rewriter);
     });
+    separateEmptyTensors(entry, rewriter);
     OneShotBufferizationOptions options;
     options.allowReturnAllocsFromLoops = true;
     BufferizationState state;
