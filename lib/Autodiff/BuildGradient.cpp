@@ -30,7 +30,7 @@ static bool hasUnranked(Operation *op) {
          llvm::any_of(op->getResultTypes(), isUnranked);
 }
 
-static void differentiate(Operation *op, GradientBuilder &builder) {
+static LogicalResult differentiate(Operation *op, GradientBuilder &builder) {
   auto rule = dyn_cast<GradientOpInterface>(op);
   LogicalResult done = failure();
   if (!rule)
@@ -41,12 +41,13 @@ static void differentiate(Operation *op, GradientBuilder &builder) {
   else
     done = rule.differentiate(builder);
   if (succeeded(done))
-    return;
+    return success();
   // Refused anyway: let the ops before it say what is wrong with them, too.
   for (Value input : getInputs(op))
     if (builder.isActive(input) && isa<RankedTensorType>(input.getType()) &&
         isDifferentiable(input.getType()))
       builder.accumulate(input, builder.zerosLike(input));
+  return failure();
 }
 
 FailureOr<SmallVector<Value>> onnx_aot::buildGradient(OpBuilder &opBuilder,
@@ -68,19 +69,19 @@ FailureOr<SmallVector<Value>> onnx_aot::buildGradient(OpBuilder &opBuilder,
     Value seed = index < seeds.size() ? seeds[index] : Value();
     builder.accumulate(y, seed ? seed : builder.onesLike(y));
   }
+  bool bad = false;
   for (Operation *op : llvm::reverse(activity.ops)) {
     builder.setLoc(getGradientLocation(op->getLoc()));
     if (llvm::any_of(op->getResults(), [&](Value result) {
           return builder.getGradient(result) != nullptr;
         }))
-      differentiate(op, builder);
+      bad |= failed(differentiate(op, builder));
   }
 
   SmallVector<Value> gradients;
   for (Value x : xs)
     gradients.push_back(builder.getGradient(x));
   // What was created goes again where it failed, or where nobody wants it.
-  bool bad = !builder.getProblems().empty();
   for (auto it = opBuilder.getInsertionPoint(); it != block->begin();) {
     Operation *op = &*std::prev(it);
     if (op == last)

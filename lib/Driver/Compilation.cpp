@@ -2,6 +2,7 @@
 
 #include "Compilation.h"
 
+#include "onnx-aot/Autodiff/Passes.h"
 #include "onnx-aot/Conversion/Passes.h"
 #include "onnx-aot/Import/Importer.h"
 #include "onnx-aot/Support/EntryAttributes.h"
@@ -96,6 +97,7 @@ LogicalResult Compilation::optimize() {
         options.dims.push_back(name + "=" + std::to_string(size));
       manager.addPass(createSpecializeDims(options));
     }
+    manager.addPass(createExpandGradients());
     buildOptimizePipeline(manager, invocation.optLevel);
   });
 }

@@ -68,6 +68,9 @@ private:
   // ConstantImporter.cpp
   mlir::LogicalResult importConstant(const NodeSite &site);
 
+  // GradientImporter.cpp
+  mlir::LogicalResult importGradient(const NodeSite &site);
+
   // Subgraphs.cpp
   mlir::LogicalResult importRegions(const NodeSite &site, mlir::Operation *op,
                                     llvm::StringRef names,

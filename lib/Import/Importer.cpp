@@ -6,6 +6,7 @@
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Support/EntryAttributes.h"
+#include "onnx-aot/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -96,7 +97,8 @@ static void checkOutput(ImportContext &context, const ::onnx::ValueInfoProto &ou
 }
 
 static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
-  context.mlirContext->loadDialect<func::FuncDialect, onnx::OnnxDialect>();
+  context.mlirContext->loadDialect<func::FuncDialect, onnx::OnnxDialect,
+                                   train::TrainDialect>();
   Location loc = context.getFileLocation();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   context.module = *module;

@@ -149,6 +149,12 @@ void GraphImporter::importOp(const NodeSite &site) {
       giveUp(site);
     return;
   }
+  if (site.node.op_type() == "Gradient" &&
+      site.getDomain() == "ai.onnx.preview.training") {
+    if (failed(importGradient(site)))
+      giveUp(site);
+    return;
+  }
   std::string name = getOpName(site.getDomain(), site.node.op_type());
   if (!name.empty()) {
     OperationName opName(name, context.mlirContext);

@@ -38,6 +38,27 @@ def Autodiff : Pass<"onnx-autodiff", "::mlir::ModuleOp"> {
                            "::onnx_aot::train::TrainDialect"];
 }
 
+def ExpandGradients : Pass<"onnx-expand-gradients", "::mlir::ModuleOp"> {
+  let summary = "Expand ONNX's Gradient operators";
+  let description = [{
+    Requires inferred types. Each train.Gradient becomes a copy of the ops between
+    its xs, its zs and its y, evaluated at its inputs, and their gradients; in
+    program order, so that a gradient may be differentiated again. Fails at all
+    ops in the way; guarantees that no train.Gradient is left.
+
+    ```mlir
+    %y = onnx.Exp %x : ...
+    %g = train.Gradient %y, %x, %v : ...
+    // becomes
+    %y = onnx.Exp %x : ...
+    %0 = onnx.Identity %v : ...
+    %g = onnx.Exp %0 : ...
+    ```
+  }];
+  let dependentDialects = ["::onnx_aot::onnx::OnnxDialect",
+                           "::onnx_aot::train::TrainDialect"];
+}
+
 def ListGradients : Pass<"onnx-list-gradients", "::mlir::ModuleOp"> {
   let summary = "Print the names of all ops that have a gradient rule";
   let description = [{

@@ -6,65 +6,115 @@ using namespace mlir;
 using namespace onnx_aot;
 using namespace onnx_aot::onnx;
 
-/// a' * b', where the primes transpose the last two dimensions if asked for.
-static Value multiply(GradientBuilder &g, Value a, Value b, bool transA,
-                      bool transB) {
-  APFloat one(1.0f), zero(0.0f);
+/// alpha a' b', where the primes transpose the last two dimensions if asked
+/// for.
+static Value multiply(GradientBuilder &g, APFloat alpha, Value a, Value b,
+                      bool transA, bool transB) {
+  APFloat zero(0.0f);
   if (g.getRank(a) == 2 && g.getRank(b) == 2)
-    return g.create<GemmOp>(a, b, Value(), one, zero, transA, transB);
-  return g.create<FusedMatMulOp>(a, b, one, transA, transB);
+    return g.create<GemmOp>(a, b, Value(), alpha, zero, transA, transB);
+  return g.create<FusedMatMulOp>(a, b, alpha, transA, transB);
 }
 
-/// y = a * b in numpy.matmul's sense, vectors and batches included.
-static LogicalResult gradMatmul(MatMulOp op, GradientBuilder &g) {
-  Value a = op.getA(), b = op.getB(), dy = g.getGradient(op.getY());
+/// y = alpha a' b' in numpy.matmul's sense, vectors and batches included.
+static void gradProduct(GradientBuilder &g, Value y, Value left, Value right,
+                        APFloat alpha, bool transA, bool transB) {
+  Value a = left, b = right, dy = g.getGradient(y);
   bool aIsRow = g.getRank(a) == 1, bIsColumn = g.getRank(b) == 1;
   if (bIsColumn) {
     b = g.unsqueeze(b, {1});
     dy = g.unsqueeze(dy, {g.getRank(dy)});
+    transB = false;
   }
   if (aIsRow) {
     a = g.unsqueeze(a, {0});
     dy = g.unsqueeze(dy, {g.getRank(dy) - 1});
+    transA = false;
   }
-  if (g.isActive(op.getA())) {
-    Value da = g.sumLike(multiply(g, dy, b, false, true), a);
-    g.accumulate(op.getA(), aIsRow ? g.squeeze(da, {0}) : da);
+  if (g.isActive(left)) {
+    Value da = transA ? multiply(g, alpha, b, dy, transB, true)
+                      : multiply(g, alpha, dy, b, false, !transB);
+    da = g.sumLike(da, a);
+    g.accumulate(left, aIsRow ? g.squeeze(da, {0}) : da);
   }
-  if (!g.isActive(op.getB()))
-    return success();
+  if (!g.isActive(right))
+    return;
   // All rows of a batch that meets one matrix are one sum.
-  if (g.getRank(b) == 2 && g.getRank(a) > 2) {
+  if (g.getRank(b) == 2 && g.getRank(a) > 2 && !transA) {
     int64_t rows = g.getRank(a) - 1;
     a = g.create<FlattenOp>(a, rows);
     dy = g.create<FlattenOp>(dy, rows);
   }
-  Value db = g.sumLike(multiply(g, a, dy, true, false), b);
-  g.accumulate(op.getB(), bIsColumn ? g.squeeze(db, {1}) : db);
+  Value db = transB ? multiply(g, alpha, dy, a, true, transA)
+                    : multiply(g, alpha, a, dy, !transA, false);
+  db = g.sumLike(db, b);
+  g.accumulate(right, bIsColumn ? g.squeeze(db, {1}) : db);
+}
+
+/// y = a b
+static LogicalResult gradMatMul(MatMulOp op, GradientBuilder &g) {
+  gradProduct(g, op.getY(), op.getA(), op.getB(), APFloat(1.0f), false, false);
+  return success();
+}
+
+/// y = alpha a' b'
+static LogicalResult gradFusedMatMul(FusedMatMulOp op, GradientBuilder &g) {
+  if (op.getTransBatchA() || op.getTransBatchB())
+    return g.unsupported(op, "has no gradient where trans_batch_a or "
+                             "trans_batch_b is set");
+  gradProduct(g, op.getY(), op.getA(), op.getB(), op.getAlpha(), op.getTransA(),
+              op.getTransB());
   return success();
 }
 
 /// y = alpha a' b' + beta c
 static LogicalResult gradGemm(GemmOp op, GradientBuilder &g) {
-  Value a = op.getA(), b = op.getB(), dy = g.getGradient(op.getY());
-  bool transA = op.getTransA() != 0, transB = op.getTransB() != 0;
-  APFloat zero(0.0f);
-  auto product = [&](Value left, Value right, bool transLeft, bool transRight) {
-    return g.create<GemmOp>(left, right, Value(), op.getAlpha(), zero,
-                            transLeft, transRight);
-  };
-  if (g.isActive(a))
-    g.accumulate(a, transA ? product(b, dy, transB, true)
-                           : product(dy, b, false, !transB));
-  if (g.isActive(b))
-    g.accumulate(b, transB ? product(dy, a, true, transA)
-                           : product(a, dy, !transA, false));
-  if (Value c = op.getC())
-    g.accumulateBroadcast(c, g.mul(dy, op.getBeta().convertToFloat()));
+  gradProduct(g, op.getY(), op.getA(), op.getB(), op.getAlpha(), op.getTransA(),
+              op.getTransB());
+  g.accumulateBroadcast(op.getC(), g.mul(g.getGradient(op.getY()),
+                                         op.getBeta().convertToFloat()));
+  return success();
+}
+
+//===--- Det --------------------------------------------------------------===//
+
+/// y = det x: the cofactors, which are determinants, so that singular matrices
+/// are no exception.
+static LogicalResult gradDet(DetOp op, GradientBuilder &g) {
+  Value x = op.getX(), dy = g.getGradient(op.getY());
+  int64_t rank = g.getRank(x);
+  auto type = cast<RankedTensorType>(x.getType());
+  if (type.isDynamicDim(rank - 1) && type.isDynamicDim(rank - 2))
+    return g.unsupported(op, "has no gradient where the number of rows is not "
+                             "known at compile time");
+  int64_t n =
+      type.getDimSize(type.isDynamicDim(rank - 1) ? rank - 2 : rank - 1);
+  if (n == 0)
+    return success(); // x has no elements
+  // For each row those that are left without it, and the signs.
+  SmallVector<int64_t> rest, signs;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      signs.push_back((i + j) % 2 ? -1 : 1);
+      if (i != j)
+        rest.push_back(j);
+    }
+  Value indices = g.reshape(g.integers(rest), g.integers({n, n - 1}));
+  Value minors = g.create<GatherOp>(x, indices, rank - 2);
+  minors = g.create<GatherOp>(minors, indices, rank);
+  SmallVector<int64_t> permutation =
+      llvm::to_vector(llvm::seq<int64_t>(0, rank + 2));
+  std::swap(permutation[rank - 1], permutation[rank]);
+  Value cofactors = g.create<DetOp>(g.transpose(minors, permutation));
+  Value sign = g.reshape(g.integers(signs), g.integers({n, n}));
+  cofactors = g.mul(cofactors, g.castLike(sign, x));
+  g.accumulate(x, g.mul(g.unsqueeze(dy, {rank - 2, rank - 1}), cofactors));
   return success();
 }
 
 void onnx_aot::populateMatMulGradientRules(MLIRContext *context) {
-  attachRule<MatMulOp, gradMatmul>(context);
+  attachRule<MatMulOp, gradMatMul>(context);
+  attachRule<FusedMatMulOp, gradFusedMatMul>(context);
   attachRule<GemmOp, gradGemm>(context);
+  attachRule<DetOp, gradDet>(context);
 }

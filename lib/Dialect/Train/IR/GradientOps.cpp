@@ -15,3 +15,15 @@ void TrainDialect::registerGradientOps() {
 #include "onnx-aot/Dialect/Train/IR/GradientOps.cpp.inc"
       >();
 }
+
+//===--- Gradient ---------------------------------------------------------===//
+
+LogicalResult GradientOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+  if (getInputs().size() != getXs().size() + getZs().size())
+    return emitOpError("has ")
+           << getInputs().size() << " inputs for " << getXs().size()
+           << " xs and " << getZs().size() << " zs";
+  for (Value input : getInputs().take_front(getXs().size()))
+    types.push_back(input.getType());
+  return success();
+}
