@@ -21,6 +21,7 @@ suites=(
   convolutions
   contrib
   training
+  gradients
   models
   examples
   training-cli
@@ -51,6 +52,7 @@ suite() {
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
+    gradients) python test/Integration/gradients.py ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;
