@@ -17,13 +17,6 @@ using namespace onnx_aot;
 
 namespace {
 
-/// Geometry of one spatial dimension.
-struct Spread {
-  /// Output size, size of the spread x, and where x's first element is in it.
-  OpFoldResult count, size, first;
-  int64_t stride;
-};
-
 Spread getSpread(OpBuilder &builder, Location loc,
                  const onnx::TransposedWindow &window, int64_t i,
                  OpFoldResult input) {
@@ -66,6 +59,8 @@ Value insertSpread(OpBuilder &builder, Location loc, Value x,
                    ArrayRef<Spread> spreads, ArrayRef<OpFoldResult> sizes,
                    Value zero) {
   Value zeros = createFilled(builder, loc, sizes, zero);
+  if (llvm::is_contained(cast<RankedTensorType>(x.getType()).getShape(), 0))
+    return zeros;
   SmallVector<OpFoldResult> offsets(2, builder.getIndexAttr(0)),
       strides(2, builder.getIndexAttr(1));
   for (const Spread &spread : spreads) {
@@ -133,6 +128,33 @@ Value turnWeight(OpBuilder &builder, Location loc, Value w, int64_t group,
   return group > 1 ? mergeDims(builder, loc, turned, 0) : turned;
 }
 
+} // namespace
+
+Value onnx_aot::createTransposedConvolution(OpBuilder &builder, Location loc,
+                                            Value x, Value w, int64_t group,
+                                            const onnx::Window &window,
+                                            ArrayRef<Spread> spreads,
+                                            bool allFit) {
+  Type elementType = getElementTypeOrSelf(x.getType());
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, x), counts;
+  for (auto [i, spread] : llvm::enumerate(spreads)) {
+    sizes[i + 2] = spread.size;
+    counts.push_back(spread.count);
+  }
+  Value zero = createScalarConstant(builder, loc, 0, elementType);
+  Convolution conv;
+  conv.x = allFit ? insertSpread(builder, loc, x, spreads, sizes, zero)
+                  : gatherSpread(builder, loc, x, spreads, sizes, zero);
+  conv.w = turnWeight(builder, loc, w, group, window);
+  conv.group = group;
+  conv.window = window;
+  conv.window.strides.assign(window.getRank(), 1);
+  return createConvolution(builder, loc, conv, counts,
+                           getAccumulatorType(elementType));
+}
+
+namespace {
+
 struct LowerConvTranspose : OnnxLowering<onnx::ConvTransposeOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
@@ -160,29 +182,16 @@ struct LowerConvTranspose : OnnxLowering<onnx::ConvTransposeOp> {
     Location loc = op.getLoc();
     Type elementType = type.getElementType();
     Value x = adaptor.getX();
-    SmallVector<OpFoldResult> inputs = getRuntimeSizes(rewriter, loc, x),
-                              counts;
-    SmallVector<OpFoldResult> sizes{inputs[0], inputs[1]};
+    SmallVector<OpFoldResult> inputs = getRuntimeSizes(rewriter, loc, x);
     SmallVector<Spread> spreads;
     bool allFit = true;
     for (int64_t i = 0; i < window->getRank(); ++i) {
       spreads.push_back(
           getSpread(rewriter, loc, *transposed, i, inputs[i + 2]));
-      counts.push_back(spreads.back().count);
-      sizes.push_back(spreads.back().size);
       allFit &= fits(*transposed, i, spreads.back(), inputs[i + 2]);
     }
-    Value zero = createScalarConstant(rewriter, loc, 0, elementType);
-    x = allFit ? insertSpread(rewriter, loc, x, spreads, sizes, zero)
-               : gatherSpread(rewriter, loc, x, spreads, sizes, zero);
-    Convolution conv;
-    conv.x = x;
-    conv.w = turnWeight(rewriter, loc, adaptor.getW(), group, *window);
-    conv.group = group;
-    conv.window = *window;
-    conv.window.strides.assign(window->getRank(), 1);
-    Value y = createConvolution(rewriter, loc, conv, counts,
-                                getAccumulatorType(elementType));
+    Value y = createTransposedConvolution(rewriter, loc, x, adaptor.getW(),
+                                          group, *window, spreads, allFit);
     if (Value bias = adaptor.getB())
       y = addBias(rewriter, loc, y, bias, /*channel=*/1, elementType);
     y = convertFloats(rewriter, loc, y, elementType);

@@ -24,6 +24,28 @@ mlir::Value createConvolution(mlir::OpBuilder &builder, mlir::Location loc,
                               llvm::ArrayRef<mlir::OpFoldResult> counts,
                               mlir::Type accumulator);
 
+/// How a transposed convolution reads one spatial dimension of its operand: the
+/// elements lie `stride` apart in a tensor of zeros of `size`, the first one at
+/// `first`, from which `count` results are computed.
+struct Spread {
+  mlir::OpFoldResult count, size, first;
+  int64_t stride;
+};
+
+/// The adjoint of a convolution without padding: x spread and convolved with
+/// the kernel turned round. w is (channels of x, c / group, kernel). `allFit`
+/// says that no element of x lies outside the spread tensor.
+mlir::Value createTransposedConvolution(mlir::OpBuilder &builder,
+                                        mlir::Location loc, mlir::Value x,
+                                        mlir::Value w, int64_t group,
+                                        const onnx::Window &window,
+                                        llvm::ArrayRef<Spread> spreads,
+                                        bool allFit);
+
+/// Lowerings of the adjoints of Conv.
+void populateConvGradientPatterns(const LoweringContext &lowering,
+                                  mlir::RewritePatternSet &patterns);
+
 /// y + bias along dimension `channel`, narrowed to the element type.
 mlir::Value addBias(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value y,
                     mlir::Value bias, int64_t channel, mlir::Type elementType);

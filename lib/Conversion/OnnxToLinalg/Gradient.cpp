@@ -1,6 +1,6 @@
 //===- Gradient.cpp - lower ops of the backward pass ----------------------===//
 
-#include "LoweringBase.h"
+#include "ConvolutionLowering.h"
 #include "onnx-aot/Dialect/Train/IR/Train.h"
 
 using namespace mlir;
@@ -24,4 +24,5 @@ struct LowerStopGradient : OnnxLowering<train::StopGradientOp> {
 void onnx_aot::populateOnnxToLinalgGradientPatterns(
     const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerStopGradient>(lowering, patterns.getContext());
+  populateConvGradientPatterns(lowering, patterns);
 }

@@ -8,6 +8,7 @@ using namespace onnx_aot::train;
 #include "onnx-aot/Dialect/Train/IR/TrainDialect.cpp.inc"
 
 void TrainDialect::initialize() {
+  registerConvolutionOps();
   registerGradientOps();
   registerOptimizerOps();
 }

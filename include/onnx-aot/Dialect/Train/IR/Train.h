@@ -8,6 +8,8 @@
 #include "onnx-aot/Dialect/Train/IR/TrainDialect.h.inc"
 
 #define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Train/IR/ConvolutionOps.h.inc"
+#define GET_OP_CLASSES
 #include "onnx-aot/Dialect/Train/IR/GradientOps.h.inc"
 #define GET_OP_CLASSES
 #include "onnx-aot/Dialect/Train/IR/OptimizerOps.h.inc"

@@ -18,6 +18,7 @@ def Train_Dialect : Dialect {
   let dependentDialects = ["::onnx_aot::onnx::OnnxDialect"];
   // Ops are registered file by file so that each compiles apart.
   let extraClassDeclaration = [{
+    void registerConvolutionOps();
     void registerGradientOps();
     void registerOptimizerOps();
   }];

@@ -1,0 +1,37 @@
+//===- ConvolutionOps.td - gradients of convolutions -------*- tablegen -*-===//
+//
+// The adjoints of y = Conv(x, w) in x and in w. Attributes are those of the Conv.
+// Only windows that y has are looked at, so that y may also have those which
+// ceil_mode adds to a pool.
+//
+//===----------------------------------------------------------------------===//
+
+include "onnx-aot/Dialect/Train/IR/TrainBase.td"
+
+def Train_ConvBackwardDataOp : Train_Op<"ConvBackwardData"> {
+  let summary = "dx[n, c, o * stride + k * dilation - pad] += dy[n, m, o] * w[m, c, k]";
+  let description = [{
+    `x_shape` holds the sizes of the result. What falls outside is dropped.
+  }];
+  let arguments = (ins Onnx_FloatTensor:$dy, Onnx_FloatTensor:$w,
+    Onnx_IndexTensor:$x_shape,
+    DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+    OptionalAttr<DenseI64ArrayAttr>:$dilations,
+    DefaultValuedAttr<I64Attr, "1">:$group,
+    OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
+    OptionalAttr<DenseI64ArrayAttr>:$pads,
+    OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Onnx_Tensor:$dx);
+}
+
+def Train_ConvBackwardWeightOp : Train_Op<"ConvBackwardWeight"> {
+  let summary = "dw[m, c, k] = sum_{n, o} dy[n, m, o] * x[n, c, o * stride + k * dilation - pad]";
+  let arguments = (ins Onnx_FloatTensor:$x, Onnx_FloatTensor:$dy,
+    DenseI64ArrayAttr:$kernel_shape,
+    DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+    OptionalAttr<DenseI64ArrayAttr>:$dilations,
+    DefaultValuedAttr<I64Attr, "1">:$group,
+    OptionalAttr<DenseI64ArrayAttr>:$pads,
+    OptionalAttr<DenseI64ArrayAttr>:$strides);
+  let results = (outs Onnx_Tensor:$dw);
+}
