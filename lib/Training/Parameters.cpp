@@ -1,6 +1,7 @@
 //===- Parameters.cpp - which initializers are trained --------------------===//
 
 #include "Parameters.h"
+#include "Dropout.h"
 
 #include "onnx-aot/Autodiff/BuildGradient.h"
 
@@ -64,6 +65,17 @@ static bool isStatistic(onnx::ConstantOp op, bool &isUpdated) {
   return found;
 }
 
+/// A number that says how an op works, not a weight: a dropout's ratio, a
+/// bound, a scale of sizes, an exponent. Trained only where it is asked for by
+/// name.
+static bool isSetting(onnx::ConstantOp op) {
+  return llvm::any_of(op->getUses(), [](OpOperand &use) {
+    return use.getOperandNumber() > 0 &&
+           isa<onnx::DropoutOp, onnx::ClipOp, onnx::ResizeOp, onnx::PadOp,
+               onnx::PowOp>(use.getOwner());
+  });
+}
+
 /// For each initializer whether the loss depends on it, found by
 /// differentiating a copy of the model.
 static FailureOr<SmallVector<bool>> findReachable(ModuleOp model,
@@ -77,6 +89,12 @@ static FailureOr<SmallVector<bool>> findReachable(ModuleOp model,
       xs.push_back(initializer.op);
   Operation *terminator = entry.getBody().front().getTerminator();
   OpBuilder builder(terminator);
+  // As the programs will have it: each op's gradient is that of its parts.
+  if (hasTrainingDropout(entry)) {
+    auto type = RankedTensorType::get({2}, builder.getI64Type());
+    expandTrainingDropout(
+        entry, entry.getBody().front().addArgument(type, entry.getLoc()));
+  }
   auto gradients = buildGradient(builder, {terminator->getOperand(0)}, {}, xs);
   if (failed(gradients))
     return failure();
@@ -106,10 +124,10 @@ onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options) {
   SmallVector<bool> wanted;
   for (const Initializer &initializer : initializers) {
     bool isUpdated = false;
-    wanted.push_back(
-        !isStatistic(initializer.op, isUpdated) &&
-        !frozen.matches(initializer.name) &&
-        (trainable.empty() || trainable.matches(initializer.name)));
+    wanted.push_back(!isStatistic(initializer.op, isUpdated) &&
+                     !frozen.matches(initializer.name) &&
+                     (trainable.empty() ? !isSetting(initializer.op)
+                                        : trainable.matches(initializer.name)));
   }
   auto reachable = findReachable(model, wanted);
   if (failed(reachable))

@@ -429,7 +429,8 @@ def dropout(context):
     model = model_of([("Mul", ["x", "w"], ["a"], {}), ("Dropout", ["a", "ratio", "on"], ["b"], {}),
                       ("Dropout", ["b", "ratio", "on"], ["y"], {})], [("x", shape)], [("y", shape)],
                      {"w": np.ones(shape, np.float32), "ratio": np.float32(0.25), "on": np.bool_(True)})
-    module = context.compile(model, "--loss=none", "--optimizer=sgd", "--trainable=w")
+    module = context.compile(model, "--loss=none", "--optimizer=sgd")
+    assert module.names == ["w"], module.names
     feeds = {"x": np.ones(shape, np.float32)}
     seen = []
     for seed, step in ((0, 0), (0, 1), (1, 0), (0, 0)):
