@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run every test; the last line is "N passed, N failed", the exit status 0 only when nothing failed.
 # usage: utils/test.sh [--full] [SUITE...]
-#   --full   also the suites that take long: the whole ONNX suite, statically and with dynamic shapes
+#   --full   also the suites that take long (docs/Testing.md marks them)
 #   SUITE    only these; docs/Testing.md says what each asks
 # Builds first what is not built (utils/setup.sh --build-only). Each suite's output is in build/test/SUITE.log.
 set -uo pipefail
@@ -38,7 +38,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(levels docs conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -53,6 +53,8 @@ suite() {
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
     gradients) python test/Integration/gradients.py ;;
+    levels) python test/Integration/levels.py --models "$models" ;;
+    docs) python utils/update-docs.py --check ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;
