@@ -3,10 +3,12 @@
 #define ONNX_AOT_RUNTIME_SRC_LOADEDMODULE_H
 
 #include "WeightsFile.h"
+#include "cuda/DeviceModule.h"
 
 #include "onnx-aot/abi/Training.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -54,10 +56,24 @@ public:
     return file ? file->data() : descriptor.weights;
   }
 
+  /// Kernels and weights on the device; loaded by the first who asks.
+  Expected<std::shared_ptr<const DeviceModule>> device() const {
+    std::lock_guard<std::mutex> lock(deviceMutex);
+    if (!onDevice) {
+      auto loaded = DeviceModule::load(descriptor, weights());
+      if (!loaded)
+        return loaded.status();
+      onDevice = *loaded;
+    }
+    return onDevice;
+  }
+
 private:
   std::shared_ptr<const SharedObject> library;
   const OnnxAotModule &descriptor;
   std::optional<WeightsFile> file;
+  mutable std::mutex deviceMutex;
+  mutable std::shared_ptr<const DeviceModule> onDevice;
 };
 
 /// Checks the descriptor and maps its weights file from `weightsFolder`, if it

@@ -30,6 +30,7 @@ OnnxAotRuntime RunServices::table() {
   runtime.release = release;
   runtime.allocate_output = allocateOutput;
   runtime.fail = fail;
+  runtime.device = device ? &deviceTable : nullptr;
   return runtime;
 }
 
@@ -52,6 +53,9 @@ void *RunServices::allocate(void *user, uint64_t bytes) noexcept {
     return nullptr;
   }
   auto *allocation = static_cast<Allocation *>(memory);
+  // What the host writes there it does not announce before a kernel reads it.
+  if (self.device)
+    self.device->add(allocation + 1, bytes, /*isValid=*/true);
   std::lock_guard<std::mutex> lock(self.mutex);
   allocation->previous = nullptr;
   allocation->next = self.allocations;
@@ -66,6 +70,8 @@ void RunServices::release(void *user, void *memory) noexcept {
     return;
   auto &self = *static_cast<RunServices *>(user);
   Allocation *allocation = static_cast<Allocation *>(memory) - 1;
+  if (self.device)
+    self.device->remove(memory);
   {
     std::lock_guard<std::mutex> lock(self.mutex);
     (allocation->previous ? allocation->previous->next : self.allocations) =
@@ -127,6 +133,8 @@ void *RunServices::place(int32_t index, int32_t rank, const int64_t *dims) {
   slot.data = slot.buffer ? slot.buffer : slot.block->data();
   if (!slot.data)
     slot.data = emptyTensorAddress();
+  if (device)
+    device->add(slot.data, *bytes, /*isValid=*/false);
   return slot.data;
 }
 

@@ -4,6 +4,7 @@
 
 #include "Memory.h"
 #include "ThreadPool.h"
+#include "cuda/DeviceMemory.h"
 
 #include <vector>
 
@@ -26,12 +27,21 @@ struct OutputSlot {
 class RunServices {
 public:
   RunServices(const OnnxAotModule &module, ThreadPool *pool, int threads,
-              std::vector<OutputSlot> &outputs)
-      : module(module), pool(pool), threads(threads), outputs(outputs) {}
+              std::vector<OutputSlot> &outputs, DeviceMemory *device)
+      : module(module), pool(pool), threads(threads), outputs(outputs),
+        device(device) {
+    if (device)
+      deviceTable = device->table();
+  }
   /// Frees what the module left behind, as it may when it stops early.
   ~RunServices();
 
   OnnxAotRuntime table();
+
+  /// Notes why a service of the device failed.
+  void report(const Status &status) {
+    report(status.code(), status.message().c_str());
+  }
 
   /// What `code`, the module's answer, means.
   Status result(int32_t code);
@@ -54,6 +64,8 @@ private:
   ThreadPool *pool;
   int threads;
   std::vector<OutputSlot> &outputs;
+  DeviceMemory *device; ///< null for modules without device code
+  OnnxAotDevice deviceTable = {};
   std::mutex mutex; ///< guards what follows
   Allocation *allocations = nullptr;
   OnnxAotCode code = ONNX_AOT_OK;

@@ -27,6 +27,9 @@ extern "C" {
 /** Highest rank of a tensor at the module's border. */
 #define ONNX_AOT_MAX_RANK 16
 
+struct OnnxAotDevice;     /* abi/Device.h */
+struct OnnxAotDeviceCode; /* abi/Device.h */
+
 /** Element types; the values are those of ONNX's TensorProto.DataType. The 8-bit
  *  floats and what is smaller take a byte for each element, never two share one:
  *  in its low bits lies the element's code, the bits above mean nothing. */
@@ -112,6 +115,8 @@ typedef struct OnnxAotRuntime {
                            const int64_t *dims);
   /** Receives the reason before `run` returns ONNX_AOT_RUN_FAILED. */
   void (*fail)(void *user, const char *message);
+  /** Needed by modules with device code (abi/Device.h), else null. */
+  const struct OnnxAotDevice *device;
 } OnnxAotRuntime;
 
 /** What `plan` and `run` return. */
@@ -154,6 +159,8 @@ typedef struct OnnxAotModule {
   int32_t (*run)(const OnnxAotRuntime *runtime, const void *weights,
                  const int64_t *symbols, const void *const *inputs,
                  void *const *outputs, void *arena);
+  /** Kernels for a device (abi/Device.h); null in modules for the CPU. */
+  const struct OnnxAotDeviceCode *device_code;
 } OnnxAotModule;
 
 #ifdef __cplusplus

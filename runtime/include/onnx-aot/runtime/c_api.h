@@ -60,7 +60,12 @@ typedef enum OnnxAotCode {
   ONNX_AOT_OUT_OF_MEMORY = 4,
   /** The model stopped: a tensor's value is outside an operator's domain (an
    *  index out of range, ...). The outputs' contents are unspecified. */
-  ONNX_AOT_EXECUTION_FAILED = 5
+  ONNX_AOT_EXECUTION_FAILED = 5,
+  /** The module was compiled for a device, and there is none, or no driver, or
+   *  one of another architecture. */
+  ONNX_AOT_NO_DEVICE = 6,
+  /** The device reported an error; its memory may be lost. */
+  ONNX_AOT_DEVICE_FAILED = 7
 } OnnxAotCode;
 
 /** Filled by a failing call; lives with the caller, owns nothing. */

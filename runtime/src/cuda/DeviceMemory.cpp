@@ -1,0 +1,328 @@
+//===- DeviceMemory.cpp - the device's memory of a session ----------------===//
+#include "DeviceMemory.h"
+
+#include "../Text.h"
+
+#include <algorithm>
+
+namespace onnx_aot::runtime {
+
+static uint64_t toAddress(const void *pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+static void *toPointer(uint64_t address) {
+  return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+}
+
+//===--- A session
+//----------------------------------------------------------===//
+
+Expected<std::unique_ptr<DeviceMemory>>
+DeviceMemory::create(std::shared_ptr<const DeviceModule> module) {
+  std::unique_ptr<DeviceMemory> made(new DeviceMemory(std::move(module)));
+  if (Status status = made->driver.enter(); !status.ok())
+    return status;
+  if (CudaResult result =
+          made->driver.createStream(&made->stream, CUDA_STREAM_NON_BLOCKING))
+    return made->driver.failure("no stream on the CUDA device", result);
+  return made;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (!driver.enter().ok())
+    return;
+  if (stream) {
+    (void)driver.synchronize(stream);
+    (void)driver.destroyStream(stream);
+  }
+  for (Region &region : regions)
+    recycle(region);
+  for (Block &block : unused)
+    (void)driver.release(block.memory);
+}
+
+OnnxAotDevice DeviceMemory::table() {
+  OnnxAotDevice device = {};
+  device.user = this;
+  device.launch = launch;
+  device.access = access;
+  device.copy = copy;
+  return device;
+}
+
+uint64_t DeviceMemory::bytes() const {
+  uint64_t sum = 0;
+  for (const Region &region : regions)
+    if (region.device && region.isOwned)
+      sum += region.end - region.begin;
+  for (const Block &block : unused)
+    sum += block.bytes;
+  return sum;
+}
+
+Status DeviceMemory::beginRun(const void *weights, uint64_t bytes,
+                              Report newReport) {
+  if (Status status = driver.enter(); !status.ok())
+    return status;
+  for (Region &region : regions)
+    recycle(region);
+  regions.clear();
+  valid.clear();
+  report = std::move(newReport);
+  if (bytes) {
+    uint64_t begin = toAddress(weights);
+    regions.push_back({begin, begin + bytes, module->weights, false});
+    valid.set(begin, begin + bytes, {true, true});
+  }
+  return Status();
+}
+
+void DeviceMemory::add(const void *memory, uint64_t bytes, bool isValid) {
+  if (!bytes)
+    return;
+  Region added{toAddress(memory), toAddress(memory) + bytes};
+  valid.set(added.begin, added.end, {isValid, false});
+  // Inputs may lie in the same memory: then they share one mirror.
+  for (size_t i = 0; i < regions.size();) {
+    Region &region = regions[i];
+    if (region.end <= added.begin || added.end <= region.begin) {
+      ++i;
+      continue;
+    }
+    if (!region.isOwned && region.begin <= added.begin &&
+        added.end <= region.end) {
+      valid.set(added.begin, added.end, {true, true});
+      return;
+    }
+    added.begin = std::min(added.begin, region.begin);
+    added.end = std::max(added.end, region.end);
+    recycle(region);
+    regions.erase(regions.begin() + i);
+  }
+  regions.push_back(added);
+}
+
+void DeviceMemory::remove(const void *memory) {
+  for (size_t i = 0; i < regions.size(); ++i) {
+    Region &region = regions[i];
+    if (region.begin != toAddress(memory) || !region.isOwned)
+      continue;
+    valid.set(region.begin, region.end, {});
+    recycle(region);
+    regions.erase(regions.begin() + i);
+    return;
+  }
+}
+
+Status DeviceMemory::finishOutput(const void *memory, uint64_t bytes) {
+  return accessOnHost(toAddress(memory), bytes, ONNX_AOT_READ);
+}
+
+Status DeviceMemory::finishRun() {
+  report = nullptr;
+  if (CudaResult result = driver.synchronize(stream))
+    return driver.failure("the device failed", result);
+  return Status();
+}
+
+//===--- Mirrors
+//------------------------------------------------------------===//
+
+void DeviceMemory::recycle(Region &region) {
+  if (region.device && region.isOwned)
+    unused.push_back({region.device, region.end - region.begin});
+  region.device = 0;
+}
+
+Status DeviceMemory::allocate(Region &region) {
+  if (region.device)
+    return Status();
+  uint64_t bytes = region.end - region.begin;
+  // Sizes repeat from run to run; work in flight is in order on one stream.
+  for (size_t i = 0; i < unused.size(); ++i)
+    if (unused[i].bytes == bytes) {
+      region.device = unused[i].memory;
+      unused.erase(unused.begin() + i);
+      return Status();
+    }
+  CudaResult result = driver.allocate(&region.device, bytes);
+  if (result == CUDA_DRIVER_OUT_OF_MEMORY && !unused.empty()) {
+    (void)driver.synchronize(stream);
+    for (Block &block : unused)
+      (void)driver.release(block.memory);
+    unused.clear();
+    result = driver.allocate(&region.device, bytes);
+  }
+  if (!result)
+    return Status();
+  region.device = 0;
+  return driver.failure(
+      concat("no device memory for ", bytes, " bytes").c_str(), result);
+}
+
+Status DeviceMemory::find(uint64_t address, uint64_t bytes, Region *&found) {
+  for (Region &region : regions)
+    if (region.begin <= address && bytes <= region.end - region.begin &&
+        address + bytes <= region.end) {
+      found = &region;
+      return Status();
+    }
+  return invalidModule("it passes memory to the device that it was not given");
+}
+
+Status DeviceMemory::accessOnDevice(uint64_t address, uint64_t bytes,
+                                    uint64_t access, CudaPointer &pointer) {
+  pointer = 0;
+  if (!bytes)
+    return Status();
+  Region *region = nullptr;
+  if (Status status = find(address, bytes, region); !status.ok())
+    return status;
+  if (Status status = allocate(*region); !status.ok())
+    return status;
+  pointer = region->device + (address - region->begin);
+  CudaResult result = CUDA_DRIVER_OK;
+  bool copied = false;
+  if (access & ONNX_AOT_READ)
+    valid.visit(address, address + bytes,
+                [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
+                  if (!state.host || state.device || result)
+                    return;
+                  copied = true;
+                  result =
+                      driver.toDevice(region->device + (begin - region->begin),
+                                      toPointer(begin), end - begin, stream);
+                });
+  if (result)
+    return driver.failure("memory cannot be copied to the device", result);
+  if (access & ONNX_AOT_WRITE)
+    valid.set(address, address + bytes, {false, true});
+  else if (copied)
+    markCopied(address, bytes, /*toDevice=*/true);
+  return Status();
+}
+
+Status DeviceMemory::accessOnHost(uint64_t address, uint64_t bytes,
+                                  uint64_t access) {
+  if (!bytes)
+    return Status();
+  Region *region = nullptr;
+  if (Status status = find(address, bytes, region); !status.ok())
+    return status;
+  CudaResult result = CUDA_DRIVER_OK;
+  bool copied = false;
+  if (access & ONNX_AOT_READ)
+    valid.visit(address, address + bytes,
+                [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
+                  if (state.host || !state.device || result)
+                    return;
+                  copied = true;
+                  result =
+                      driver.toHost(toPointer(begin),
+                                    region->device + (begin - region->begin),
+                                    end - begin, stream);
+                });
+  // Copies in flight may still read what is about to be written.
+  if (!result && (copied || (access & ONNX_AOT_WRITE)))
+    result = driver.synchronize(stream);
+  if (result)
+    return driver.failure("memory cannot be copied from the device", result);
+  if (access & ONNX_AOT_WRITE)
+    valid.set(address, address + bytes, {true, false});
+  else if (copied)
+    markCopied(address, bytes, /*toDevice=*/false);
+  return Status();
+}
+
+/// What had one valid copy has two.
+void DeviceMemory::markCopied(uint64_t address, uint64_t bytes, bool toDevice) {
+  std::vector<std::pair<uint64_t, uint64_t>> both;
+  valid.visit(address, address + bytes,
+              [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
+                if (toDevice ? state.host : state.device)
+                  both.push_back({begin, end});
+              });
+  for (auto [begin, end] : both)
+    valid.set(begin, end, {true, true});
+}
+
+//===--- Services
+//-----------------------------------------------------------===//
+
+int32_t DeviceMemory::answer(const Status &status) {
+  if (status.ok())
+    return 0;
+  if (report)
+    report(status);
+  return 1;
+}
+
+int32_t DeviceMemory::launch(void *user, int32_t kernel, int64_t blocks,
+                             const OnnxAotDeviceArgument *arguments,
+                             int32_t numArguments) noexcept {
+  auto &self = *static_cast<DeviceMemory *>(user);
+  return self.answer(
+      self.launchKernel(kernel, blocks, arguments, numArguments));
+}
+
+int32_t DeviceMemory::access(void *user, const void *address, uint64_t bytes,
+                             uint64_t access) noexcept {
+  auto &self = *static_cast<DeviceMemory *>(user);
+  return self.answer(self.accessOnHost(toAddress(address), bytes, access));
+}
+
+int32_t DeviceMemory::copy(void *user, void *to, const void *from,
+                           uint64_t bytes) noexcept {
+  auto &self = *static_cast<DeviceMemory *>(user);
+  return self.answer(self.copyRange(toAddress(to), toAddress(from), bytes));
+}
+
+Status DeviceMemory::launchKernel(int32_t kernel, int64_t blocks,
+                                  const OnnxAotDeviceArgument *arguments,
+                                  int32_t numArguments) {
+  if (kernel < 0 || size_t(kernel) >= module->kernels.size() ||
+      blocks > INT32_MAX)
+    return invalidModule("it launches a kernel that it does not have");
+  if (blocks <= 0)
+    return Status();
+  values.resize(numArguments);
+  pointers.resize(numArguments);
+  for (int32_t i = 0; i < numArguments; ++i) {
+    const OnnxAotDeviceArgument &argument = arguments[i];
+    values[i] = argument.value;
+    pointers[i] = &values[i];
+    if (argument.access == ONNX_AOT_SCALAR)
+      continue;
+    CudaPointer pointer = 0;
+    if (Status status = accessOnDevice(argument.value, argument.bytes,
+                                       argument.access, pointer);
+        !status.ok())
+      return status;
+    values[i] = pointer;
+  }
+  if (CudaResult result =
+          driver.launch(module->kernels[kernel], unsigned(blocks), 1, 1,
+                        unsigned(module->threads[kernel]), 1, 1, 0, stream,
+                        pointers.data(), nullptr))
+    return driver.failure(
+        concat("kernel ", module->names[kernel], " failed").c_str(), result);
+  return Status();
+}
+
+Status DeviceMemory::copyRange(uint64_t to, uint64_t from, uint64_t bytes) {
+  CudaPointer source = 0, target = 0;
+  if (Status status = accessOnDevice(from, bytes, ONNX_AOT_READ, source);
+      !status.ok())
+    return status;
+  if (Status status = accessOnDevice(to, bytes, ONNX_AOT_WRITE, target);
+      !status.ok())
+    return status;
+  if (!bytes)
+    return Status();
+  if (CudaResult result = driver.onDevice(target, source, bytes, stream))
+    return driver.failure("memory cannot be copied on the device", result);
+  return Status();
+}
+
+} // namespace onnx_aot::runtime
