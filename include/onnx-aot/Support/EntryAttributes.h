@@ -1,4 +1,5 @@
-//===- EntryAttributes.h - what the entry function says of itself -*- C++ -*-===//
+//===- EntryAttributes.h - what the entry function says of itself -*- C++
+//-*-===//
 //
 // Conversion writes these, Codegen reads them: the onnx types are gone by then.
 //
@@ -30,6 +31,10 @@ constexpr llvm::StringLiteral kAbiSymbolsAttr = "abi.symbols";
 /// On LLVM dialect functions that hold scalar loops: they go through LLVM's
 /// whole optimizer, others through a short clean-up.
 constexpr llvm::StringLiteral kScalarLoopsAttr = "onnx_aot.scalar_loops";
+
+/// On the module of all kernels for a device: an array of dictionaries with
+/// `name`, `threads` and `shared_bytes`, in the order of their numbers.
+constexpr llvm::StringLiteral kDeviceKernelsAttr = "device.kernels";
 
 } // namespace onnx_aot
 

@@ -1,4 +1,5 @@
-//===- ExternalizeConstants.cpp - tensor constants to the weights buffer ----===//
+//===- ExternalizeConstants.cpp - tensor constants to the weights buffer
+//----===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
@@ -20,11 +21,10 @@ namespace onnx_aot {
 
 namespace {
 
-/// Below this a constant is better inside the code, where it can be folded.
-constexpr int64_t kMinElements = 8;
-
 struct ExternalizeConstants
     : onnx_aot::impl::ExternalizeConstantsBase<ExternalizeConstants> {
+  using ExternalizeConstantsBase::ExternalizeConstantsBase;
+
   void runOnOperation() override {
     func::FuncOp entry = getEntry(getOperation());
     if (!entry)
@@ -32,7 +32,7 @@ struct ExternalizeConstants
     SmallVector<arith::ConstantOp> constants;
     entry.walk([&](arith::ConstantOp op) {
       auto type = dyn_cast<RankedTensorType>(op.getType());
-      if (type && (type.getNumElements() > kMinElements ||
+      if (type && (type.getNumElements() > maxInline ||
                    isa<DenseResourceElementsAttr>(op.getValue())))
         constants.push_back(op);
     });
@@ -55,8 +55,8 @@ private:
       return false;
     OpBuilder builder(op);
     auto type = cast<RankedTensorType>(op.getType());
-    Value scalar = arith::ConstantOp::create(
-        builder, op.getLoc(), splat.getSplatValue<TypedAttr>());
+    Value scalar = arith::ConstantOp::create(builder, op.getLoc(),
+                                             splat.getSplatValue<TypedAttr>());
     Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
                                           type.getElementType());
     Value filled = linalg::FillOp::create(builder, op.getLoc(), scalar, empty)
@@ -80,8 +80,7 @@ private:
     }
     OpBuilder builder(op);
     Location loc = op.getLoc();
-    Value offset =
-        arith::ConstantIndexOp::create(builder, loc, place->second);
+    Value offset = arith::ConstantIndexOp::create(builder, loc, place->second);
     auto bufferType = MemRefType::get(type.getShape(), type.getElementType());
     Value view = memref::ViewOp::create(builder, loc, bufferType, weights,
                                         offset, ValueRange{});

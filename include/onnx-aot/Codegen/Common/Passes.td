@@ -57,6 +57,11 @@ def ExternalizeConstants
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"
   ];
+  let options = [
+    Option<"maxInline", "max-inline", "int64_t", "8",
+           "Keep constants of up to this many elements in the code, where they can "
+           "be folded">
+  ];
 }
 
 def FuseElementwise : Pass<"codegen-fuse-elementwise"> {

@@ -1,0 +1,97 @@
+//===- Passes.td - code generation for GPUs ---------------*- tablegen -*-===//
+
+#ifndef ONNX_AOT_CODEGEN_GPU_PASSES
+#define ONNX_AOT_CODEGEN_GPU_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def OutlineBufferOps : Pass<"gpu-outline-buffer-ops", "::mlir::ModuleOp"> {
+  let summary = "Make kernels of the copies and loops left on buffers";
+  let description = [{
+    Requires a bufferised entry. A strided `memref.copy`, a `linalg.fill` and a
+    pointwise `linalg.generic` on buffers become a launch of a kernel that says
+    the same on tensors. What lies in loops of the host stays there.
+
+    ```mlir
+    linalg.fill ins(%zero : f32) outs(%b : memref<4xf32>)
+    // becomes
+    kernel.launch @fill.0() into (%b) : () into (memref<4xf32>)
+    ```
+  }];
+  let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
+def EmitDeviceKernels : Pass<"gpu-emit-device-kernels", "::mlir::ModuleOp"> {
+  let summary = "Write device code for every launched kernel";
+  let description = [{
+    Requires a bufferised entry. Each kernel that a family covers becomes a
+    function of a `gpu.module` and its launch a call of
+    `onnx_aot.device_launch` with host addresses, sizes and the number of blocks.
+    Other launches stay, for the host; with `report` each is told with a reason.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Warn of each kernel that stays on the host">
+  ];
+}
+
+def SyncHostAccess : Pass<"gpu-sync-host-access", "::mlir::ModuleOp"> {
+  let summary = "Announce what host code reads and writes";
+  let description = [{
+    Requires the calls that launch kernels. Before each operation of the entry that
+    accesses buffers on the host, `onnx_aot.device_access` is called for each
+    buffer: what it reads is copied from the device, what it writes is copied to
+    it before a kernel reads it. A dense `memref.copy` becomes a call of
+    `onnx_aot.device_copy`.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
+  let options = [
+    Option<"report", "report", "bool", "false",
+           "Warn of each operation that stays on the host">
+  ];
+}
+
+def LowerDeviceKernels
+    : Pass<"gpu-lower-device-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Lower the bodies of device kernels to the LLVM dialect";
+  let description = [{
+    Elementary functions become arithmetic, so that no device library is needed;
+    loops become branches, arithmetic the LLVM dialect's.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def EmulateDevice : Pass<"gpu-emulate-device", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Let device kernels run on the host, checked";
+  let description = [{
+    Requires kernels in the LLVM and NVVM dialects. What a thread asks the device
+    for becomes a call of the emulator, each access to memory is announced to it,
+    address spaces go, and each kernel gets a function `<kernel>__thunk` that
+    takes its arguments as the driver does.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def DefineDeviceServices
+    : Pass<"gpu-define-device-services", "::mlir::ModuleOp"> {
+  let summary = "Define the calls of the device by the runtime's services";
+  let description = [{
+    Requires the LLVM dialect. `onnx_aot.device_launch` and its like look the
+    service up in OnnxAotRuntime::device and fail where there is none.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // ONNX_AOT_CODEGEN_GPU_PASSES

@@ -1,0 +1,238 @@
+//===- EmitDeviceKernels.cpp - device code for every launched kernel
+//--------===//
+
+#include "DeviceCalls.h"
+#include "KernelFamily.h"
+
+#include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/GPU/Passes.h"
+#include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
+#include "onnx-aot/abi/Device.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using namespace onnx_aot::codegen;
+using namespace onnx_aot::gpu_kernel;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_EMITDEVICEKERNELS
+#include "onnx-aot/Codegen/GPU/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+/// Most elements of a buffer: indices have 32 bits, and loops step past the
+/// end.
+constexpr int64_t kMaxElements = (int64_t(1) << 31) - (int64_t(1) << 25);
+
+/// A kernel that has been written.
+struct Written {
+  int64_t number;
+  const KernelFamily *family;
+};
+
+struct EmitDeviceKernels
+    : onnx_aot::impl::EmitDeviceKernelsBase<EmitDeviceKernels> {
+  using EmitDeviceKernelsBase::EmitDeviceKernelsBase;
+
+  void runOnOperation() override {
+    entry = getEntry(getOperation());
+    if (!entry)
+      return;
+    calls.emplace(entry);
+    SmallVector<kernel::LaunchOp> launches;
+    entry.walk([&](kernel::LaunchOp launch) { launches.push_back(launch); });
+    DenseSet<Operation *> bodies, onHost;
+    for (kernel::LaunchOp launch : launches) {
+      auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+      bodies.insert(body);
+      SmallVector<Type> types(launch.getOperandTypes());
+      KernelAnalysis analysis(body, types);
+      if (failed(analysis.analyze())) {
+        onHost.insert(body);
+        if (report)
+          launch.emitWarning("runs on the host: ") << analysis.getReason();
+        continue;
+      }
+      lower(launch, analysis);
+    }
+    for (Operation *body : bodies)
+      if (!onHost.contains(body))
+        body->erase();
+    if (device)
+      listKernels();
+  }
+
+private:
+  /// What decides on the code: the body without names and the buffer types.
+  static std::string getKey(kernel::LaunchOp launch, func::FuncOp body) {
+    std::string key, text;
+    llvm::raw_string_ostream stream(key), bodyStream(text);
+    for (Type type : launch.getOperandTypes())
+      stream << type << ';';
+    OpPrintingFlags flags;
+    flags.useLocalScope();
+    body->print(bodyStream, flags);
+    key += StringRef(text).drop_until([](char c) { return c == '('; });
+    return key;
+  }
+
+  /// Notes what the descriptor says of each kernel.
+  void listKernels() {
+    DataLayout layout(getOperation());
+    llvm::StringMap<int64_t> sharedBytes;
+    for (auto global : device.getOps<LLVM::GlobalOp>())
+      sharedBytes[global.getSymName().split('.').first] +=
+          llvm::alignTo(layout.getTypeSize(global.getType()), 16);
+    Builder builder(&getContext());
+    SmallVector<Attribute> kernels;
+    for (auto function : device.getOps<LLVM::LLVMFuncOp>()) {
+      auto threads = function->getAttrOfType<DenseI32ArrayAttr>(
+          NVVM::NVVMDialect::getReqntidAttrName());
+      int64_t bytes = sharedBytes.lookup(function.getName());
+      kernels.push_back(builder.getDictionaryAttr(
+          {{builder.getStringAttr("name"),
+            builder.getStringAttr(function.getName())},
+           {builder.getStringAttr("threads"),
+            builder.getI64IntegerAttr(threads.asArrayRef().front())},
+           {builder.getStringAttr("shared_bytes"),
+            builder.getI64IntegerAttr(bytes)}}));
+    }
+    device->setAttr(kDeviceKernelsAttr, builder.getArrayAttr(kernels));
+  }
+
+  Written write(kernel::LaunchOp launch, const KernelAnalysis &analysis) {
+    auto [place, isNew] =
+        written.try_emplace(getKey(launch, analysis.getKernel()));
+    if (!isNew)
+      return place->second;
+    if (!device) {
+      OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
+      device = gpu::GPUModuleOp::create(builder, getOperation().getLoc(),
+                                        kDeviceModule);
+    }
+    const KernelFamily &family = selectFamily(analysis);
+    int64_t number = numKernels++;
+    std::string name = (family.getName() + "_" + Twine(number)).str();
+    KernelWriter writer(analysis, device, name, family.getThreads(analysis));
+    family.emit(writer);
+    writer.finish();
+    return place->second = {number, &family};
+  }
+
+  void lower(kernel::LaunchOp launch, const KernelAnalysis &analysis) {
+    Written kernel = write(launch, analysis);
+    ImplicitLocOpBuilder builder(launch.getLoc(), launch);
+    ValueRange operands = launch.getOperands();
+    auto size = [&](unsigned dim) -> Value {
+      const SizeSource &source = analysis.getSize(dim);
+      if (source.isConstant())
+        return arith::ConstantIndexOp::create(builder, source.constant);
+      Value operand = operands[source.argument];
+      if (source.axis < 0)
+        return operand;
+      return memref::DimOp::create(builder, operand, source.axis);
+    };
+    Value blocks = kernel.family->emitBlocks(analysis, {builder, size});
+
+    SmallVector<Value> words;
+    Value fits;
+    for (auto [index, operand] : llvm::enumerate(operands)) {
+      if (!isa<MemRefType>(operand.getType())) {
+        appendWord(builder, words, getScalarWord(builder, operand));
+        continue;
+      }
+      appendBuffer(builder, words, operand, index >= analysis.getFirstOutput(),
+                   fits);
+    }
+    if (fits)
+      cf::AssertOp::create(builder, fits,
+                           "a tensor has too many elements for the device");
+    Value memory = calls->getWords(words.size());
+    for (auto [index, word] : llvm::enumerate(words)) {
+      Value place = LLVM::GEPOp::create(
+          builder, memory.getType(), builder.getI64Type(), memory,
+          ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
+      LLVM::StoreOp::create(builder, word, place);
+    }
+    Value number = arith::ConstantIntOp::create(builder, kernel.number, 32);
+    Value count = arith::ConstantIntOp::create(builder, words.size() / 3, 32);
+    Value grid =
+        arith::IndexCastOp::create(builder, builder.getI64Type(), blocks);
+    calls->call(builder, kDeviceLaunch, {number, grid, memory, count});
+    launch.erase();
+  }
+
+  static Value word(ImplicitLocOpBuilder &builder, int64_t value) {
+    return arith::ConstantIntOp::create(builder, value, 64);
+  }
+
+  static void appendWord(ImplicitLocOpBuilder &builder,
+                         SmallVector<Value> &words, Value value) {
+    words.append({value, word(builder, 0), word(builder, ONNX_AOT_SCALAR)});
+  }
+
+  static Value getScalarWord(ImplicitLocOpBuilder &builder, Value value) {
+    Type i64 = builder.getI64Type(), type = value.getType();
+    if (isa<IndexType>(type))
+      return arith::IndexCastOp::create(builder, i64, value);
+    unsigned width = type.getIntOrFloatBitWidth();
+    if (isa<FloatType>(type))
+      value = arith::BitcastOp::create(builder, builder.getIntegerType(width),
+                                       value);
+    return width == 64
+               ? value
+               : arith::ExtUIOp::create(builder, i64, value).getResult();
+  }
+
+  /// Address, then run-time sizes and strides, as KernelWriter takes them.
+  void appendBuffer(ImplicitLocOpBuilder &builder, SmallVector<Value> &words,
+                    Value buffer, bool isOutput, Value &fits) {
+    auto type = cast<MemRefType>(buffer.getType());
+    HostRange range = calls->getRange(builder, buffer);
+    bool isDense = type.getLayout().isIdentity();
+    // Between the rows of a view lies what belongs to others.
+    int64_t access = !isOutput ? ONNX_AOT_READ
+                     : isDense ? ONNX_AOT_WRITE
+                               : ONNX_AOT_READ | ONNX_AOT_WRITE;
+    words.append({range.address, range.bytes, word(builder, access)});
+    if (!type.hasStaticShape() || !isDense) {
+      Value limit = arith::ConstantIndexOp::create(builder, kMaxElements);
+      Value small = arith::CmpIOp::create(builder, arith::CmpIPredicate::ule,
+                                          range.elements, limit);
+      fits = fits ? arith::AndIOp::create(builder, fits, small).getResult()
+                  : small;
+    }
+    auto metadata = memref::ExtractStridedMetadataOp::create(builder, buffer);
+    auto append = [&](Value value) {
+      appendWord(builder, words, getScalarWord(builder, value));
+    };
+    for (auto [axis, size] : llvm::enumerate(type.getShape()))
+      if (ShapedType::isDynamic(size))
+        append(metadata.getSizes()[axis]);
+    if (isDense)
+      return;
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    (void)type.getStridesAndOffset(strides, offset);
+    for (auto [axis, stride] : llvm::enumerate(strides))
+      if (ShapedType::isDynamic(stride))
+        append(metadata.getStrides()[axis]);
+  }
+
+  func::FuncOp entry;
+  std::optional<DeviceCalls> calls;
+  gpu::GPUModuleOp device;
+  llvm::StringMap<Written> written;
+  int64_t numKernels = 0;
+};
+
+} // namespace

@@ -1,0 +1,232 @@
+//===- EmulateDevice.cpp - device kernels as checked host code
+//--------------===//
+
+#include "KernelWriter.h"
+
+#include "onnx-aot/Codegen/GPU/Passes.h"
+#include "onnx-aot/Support/EntryAttributes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+using gpu_kernel::kGlobalSpace;
+using gpu_kernel::kSharedSpace;
+
+namespace onnx_aot {
+#define GEN_PASS_DEF_EMULATEDEVICE
+#include "onnx-aot/Codegen/GPU/Passes.h.inc"
+} // namespace onnx_aot
+
+namespace {
+
+/// Special registers by the numbers that the emulator knows them by.
+enum Register { kThreadX, kBlockX, kGridX };
+
+struct EmulateDevice : onnx_aot::impl::EmulateDeviceBase<EmulateDevice> {
+  void runOnOperation() override {
+    ImplicitLocOpBuilder b(getOperation().getLoc(), &getContext());
+    builder = &b;
+    pointer = LLVM::LLVMPointerType::get(&getContext());
+    SmallVector<LLVM::LLVMFuncOp> kernels;
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        kernels.push_back(function);
+    placeShared();
+    for (LLVM::LLVMFuncOp kernel : kernels) {
+      if (failed(replaceOps(kernel)))
+        return signalPassFailure();
+      dropSpaces(kernel);
+      addThunk(kernel);
+    }
+    addSizes();
+    for (auto global :
+         llvm::make_early_inc_range(getOperation().getOps<LLVM::GlobalOp>()))
+      if (global.getAddrSpace() == kSharedSpace)
+        global.erase();
+  }
+
+private:
+  Type i32() { return builder->getI32Type(); }
+  Type i64() { return builder->getI64Type(); }
+  Type none() { return LLVM::LLVMVoidType::get(&getContext()); }
+
+  Value constant(Type type, int64_t value) {
+    return LLVM::ConstantOp::create(*builder, type,
+                                    builder->getIntegerAttr(type, value));
+  }
+
+  Value call(StringRef name, Type result, ValueRange arguments) {
+    auto function = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!function) {
+      OpBuilder::InsertionGuard guard(*builder);
+      builder->setInsertionPointToEnd(getOperation().getBody());
+      function = LLVM::LLVMFuncOp::create(
+          *builder, name,
+          LLVM::LLVMFunctionType::get(result,
+                                      SmallVector<Type>(arguments.getTypes())));
+    }
+    auto made = LLVM::CallOp::create(*builder, function, arguments);
+    return isa<LLVM::LLVMVoidType>(result) ? Value() : made.getResult();
+  }
+
+  /// A kernel's shared memory is one block, which the emulator gives out.
+  void placeShared() {
+    DataLayout layout(getOperation()->getParentOfType<ModuleOp>());
+    llvm::StringMap<int64_t> sizes;
+    for (auto global : getOperation().getOps<LLVM::GlobalOp>()) {
+      StringRef kernel = global.getSymName().split('.').first;
+      int64_t &offset = sizes[kernel];
+      places[global.getSymName()] = offset;
+      offset += llvm::alignTo(layout.getTypeSize(global.getType()), 16);
+    }
+  }
+
+  /// Constants <kernel>__shared: bytes of shared memory.
+  void addSizes() {
+    builder->setInsertionPointToEnd(getOperation().getBody());
+    auto list = getOperation()->getAttrOfType<ArrayAttr>(kDeviceKernelsAttr);
+    for (Attribute entry : list) {
+      auto kernel = cast<DictionaryAttr>(entry);
+      LLVM::GlobalOp::create(
+          *builder, i64(), /*isConstant=*/true, LLVM::Linkage::External,
+          (kernel.getAs<StringAttr>("name").getValue() + "__shared").str(),
+          kernel.get("shared_bytes"));
+    }
+  }
+
+  LogicalResult replaceOps(LLVM::LLVMFuncOp kernel) {
+    SmallVector<Operation *> ops;
+    kernel.walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      builder->setInsertionPoint(op);
+      builder->setLoc(op->getLoc());
+      if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+        announce(load.getAddr(), load.getType(), false);
+      } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+        announce(store.getAddr(), store.getValue().getType(), true);
+      } else if (auto address = dyn_cast<LLVM::AddressOfOp>(op)) {
+        Value place =
+            call("onnx_aot_emu_shared", pointer,
+                 {constant(i64(), places.lookup(address.getGlobalName()))});
+        // Accesses tell the kinds of memory apart by their addresses' types.
+        replace(op, LLVM::AddrSpaceCastOp::create(*builder, address.getType(),
+                                                  place));
+      } else if (isa<NVVM::NVVMDialect>(op->getDialect())) {
+        if (failed(replaceIntrinsic(op)))
+          return failure();
+      }
+    }
+    return success();
+  }
+
+  LogicalResult replaceIntrinsic(Operation *op) {
+    std::optional<Register> number;
+    if (isa<NVVM::ThreadIdXOp>(op))
+      number = kThreadX;
+    else if (isa<NVVM::BlockIdXOp>(op))
+      number = kBlockX;
+    else if (isa<NVVM::GridDimXOp>(op))
+      number = kGridX;
+    if (number) {
+      replace(op,
+              call("onnx_aot_emu_register", i32(), {constant(i32(), *number)}));
+      return success();
+    }
+    if (isa<NVVM::Barrier0Op>(op)) {
+      call("onnx_aot_emu_barrier", none(), {});
+      op->erase();
+      return success();
+    }
+    auto shuffle = dyn_cast<NVVM::ShflOp>(op);
+    if (!shuffle || shuffle.getKind() != NVVM::ShflKind::bfly ||
+        !shuffle.getType().isInteger(32))
+      return op->emitError("the emulator lacks this operation");
+    replace(op, call("onnx_aot_emu_shuffle", i32(),
+                     {shuffle.getThreadMask(), shuffle.getVal(),
+                      shuffle.getOffset()}));
+    return success();
+  }
+
+  static void replace(Operation *op, Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+
+  void announce(Value address, Type type, bool isStore) {
+    DataLayout layout(getOperation()->getParentOfType<ModuleOp>());
+    int64_t bytes = llvm::divideCeil(layout.getTypeSizeInBits(type), 8);
+    bool isShared =
+        cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace() ==
+        kSharedSpace;
+    call(isShared ? (isStore ? "onnx_aot_emu_shared_store"
+                             : "onnx_aot_emu_shared_load")
+                  : (isStore ? "onnx_aot_emu_store" : "onnx_aot_emu_load"),
+         none(), {plain(address), constant(i32(), bytes)});
+  }
+
+  /// The same address; its type follows when spaces are dropped.
+  Value plain(Value address) {
+    if (address.getType() == pointer)
+      return address;
+    return LLVM::AddrSpaceCastOp::create(*builder, pointer, address);
+  }
+
+  void dropSpaces(LLVM::LLVMFuncOp kernel) {
+    auto isSpace = [](Type type) {
+      auto pointerType = dyn_cast<LLVM::LLVMPointerType>(type);
+      return pointerType && pointerType.getAddressSpace() != 0;
+    };
+    for (Block &block : kernel.getBody())
+      for (BlockArgument argument : block.getArguments())
+        if (isSpace(argument.getType()))
+          argument.setType(pointer);
+    SmallVector<LLVM::AddrSpaceCastOp> casts;
+    kernel.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        if (isSpace(result.getType()))
+          result.setType(pointer);
+      if (auto cast = dyn_cast<LLVM::AddrSpaceCastOp>(op))
+        casts.push_back(cast);
+    });
+    for (LLVM::AddrSpaceCastOp cast : casts) {
+      cast.getResult().replaceAllUsesWith(cast.getArg());
+      cast.erase();
+    }
+    SmallVector<Type> types;
+    for (Type type : kernel.getFunctionType().getParams())
+      types.push_back(isSpace(type) ? pointer : type);
+    kernel.setFunctionType(LLVM::LLVMFunctionType::get(none(), types));
+    kernel->removeAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+    kernel->removeAttr(NVVM::NVVMDialect::getReqntidAttrName());
+    kernel.setLinkage(LLVM::Linkage::Internal);
+  }
+
+  /// void <kernel>__thunk(void **): the driver hands over each argument's
+  /// address.
+  void addThunk(LLVM::LLVMFuncOp kernel) {
+    builder->setInsertionPointToEnd(getOperation().getBody());
+    builder->setLoc(kernel.getLoc());
+    auto thunk = LLVM::LLVMFuncOp::create(
+        *builder, (kernel.getName() + "__thunk").str(),
+        LLVM::LLVMFunctionType::get(none(), {pointer}));
+    builder->setInsertionPointToStart(thunk.addEntryBlock(*builder));
+    SmallVector<Value> arguments;
+    for (auto [index, type] :
+         llvm::enumerate(kernel.getFunctionType().getParams())) {
+      Value place =
+          LLVM::GEPOp::create(*builder, pointer, pointer, thunk.getArgument(0),
+                              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
+      Value address = LLVM::LoadOp::create(*builder, pointer, place);
+      arguments.push_back(LLVM::LoadOp::create(*builder, type, address));
+    }
+    LLVM::CallOp::create(*builder, kernel, arguments);
+    LLVM::ReturnOp::create(*builder, ValueRange{});
+  }
+
+  ImplicitLocOpBuilder *builder = nullptr;
+  Type pointer;
+  llvm::StringMap<int64_t> places;
+};
+
+} // namespace

@@ -1,0 +1,79 @@
+//===- KernelAnalysis.h - what a device kernel has to compute ---*- C++ -*-===//
+//
+// The tensor body of a launched kernel: its ops, their common dimensions, and
+// where each dimension's size can be read, on the host and on the device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_CODEGEN_GPU_KERNELANALYSIS_H
+#define ONNX_AOT_CODEGEN_GPU_KERNELANALYSIS_H
+
+#include "onnx-aot/Codegen/Common/KernelDomain.h"
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace onnx_aot::gpu_kernel {
+
+/// Where the size of a dimension comes from.
+struct SizeSource {
+  int64_t constant = mlir::ShapedType::kDynamic;
+  /// A kernel argument: axis `axis` of a buffer, or a scalar (axis -1).
+  unsigned argument = 0;
+  int64_t axis = -1;
+  bool isConstant() const { return !mlir::ShapedType::isDynamic(constant); }
+};
+
+/// A kernel's body, for the generators.
+class KernelAnalysis {
+public:
+  /// `types` are those of the launch's operands: buffers and scalars.
+  KernelAnalysis(mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Type> types)
+      : kernel(kernel), types(types) {}
+
+  /// Fails when the kernel cannot run on the device; then `getReason` says why.
+  llvm::LogicalResult analyze();
+  llvm::StringRef getReason() const { return reason; }
+
+  mlir::func::FuncOp getKernel() const { return kernel; }
+  llvm::ArrayRef<mlir::Type> getTypes() const { return types; }
+  llvm::ArrayRef<mlir::linalg::GenericOp> getOps() const { return ops; }
+  const codegen::KernelDomain &getDomain() const { return *domain; }
+  const SizeSource &getSize(unsigned dim) const { return sizes[dim]; }
+  /// The op whose result a tensor is; null for arguments.
+  mlir::linalg::GenericOp getProducer(mlir::Value tensor) const {
+    return producers.lookup(tensor);
+  }
+  /// The last op's outputs are the last arguments.
+  unsigned getFirstOutput() const;
+  /// Product of the constant sizes of dimensions; nothing where one is dynamic.
+  std::optional<int64_t> getStaticProduct(llvm::ArrayRef<unsigned> dims) const;
+
+private:
+  llvm::LogicalResult fail(const llvm::Twine &why) {
+    reason = why.str();
+    return llvm::failure();
+  }
+  llvm::LogicalResult checkTypes();
+  llvm::LogicalResult checkBody(mlir::linalg::GenericOp op);
+  llvm::LogicalResult findSize(unsigned dim);
+
+  mlir::func::FuncOp kernel;
+  llvm::SmallVector<mlir::Type> types;
+  std::string reason;
+  llvm::SmallVector<mlir::linalg::GenericOp> ops;
+  std::optional<codegen::KernelDomain> domain;
+  llvm::SmallVector<SizeSource> sizes;
+  llvm::DenseMap<mlir::Value, mlir::linalg::GenericOp> producers;
+};
+
+/// Element types that kernels load, store and compute with.
+bool isDeviceType(mlir::Type type);
+
+/// Operations that have code on the device without a library.
+bool isDeviceOp(mlir::Operation *op);
+
+} // namespace onnx_aot::gpu_kernel
+
+#endif // ONNX_AOT_CODEGEN_GPU_KERNELANALYSIS_H

@@ -1,0 +1,61 @@
+//===- KernelFamily.h - generators of device kernels ------------*- C++ -*-===//
+//
+// A family writes one form of kernel. The first in the list that matches a
+// kernel writes it; docs/RationaleGpu.md says how to add one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_CODEGEN_GPU_KERNELFAMILY_H
+#define ONNX_AOT_CODEGEN_GPU_KERNELFAMILY_H
+
+#include "KernelWriter.h"
+
+namespace onnx_aot::gpu_kernel {
+
+/// Host code that computes launch sizes, as index values.
+struct HostSizes {
+  mlir::ImplicitLocOpBuilder &builder;
+  /// Size of a dimension.
+  llvm::function_ref<mlir::Value(unsigned)> size;
+
+  mlir::Value constant(int64_t value) const;
+  mlir::Value product(llvm::ArrayRef<unsigned> dims) const;
+  mlir::Value ceilDiv(mlir::Value value, int64_t divisor) const;
+  mlir::Value mul(mlir::Value a, mlir::Value b) const;
+  mlir::Value minimum(mlir::Value a, int64_t limit) const;
+};
+
+class KernelFamily {
+public:
+  virtual ~KernelFamily() = default;
+  /// First part of the kernels' names.
+  virtual llvm::StringRef getName() const = 0;
+  virtual bool matches(const KernelAnalysis &kernel) const = 0;
+  /// Threads of a block.
+  virtual int64_t getThreads(const KernelAnalysis &kernel) const = 0;
+  /// Writes the body; any number of blocks must do.
+  virtual void emit(KernelWriter &writer) const = 0;
+  /// Host code for the number of blocks; 0 where there is nothing to do.
+  virtual mlir::Value emitBlocks(const KernelAnalysis &kernel,
+                                 const HostSizes &host) const = 0;
+};
+
+/// The family that writes a kernel; every kernel has one.
+const KernelFamily &selectFamily(const KernelAnalysis &kernel);
+
+/// Products of a tile through shared memory.
+const KernelFamily &getContractionFamily();
+/// A warp or block for each row that is reduced.
+const KernelFamily &getRowFamily();
+/// A thread for each result.
+const KernelFamily &getPointFamily();
+
+/// Most blocks that one launch uses; larger spaces are run over in strides.
+constexpr int64_t kMaxBlocks = 1 << 16;
+
+/// The parallel dimensions in the order in which results lie in memory.
+llvm::SmallVector<unsigned> getResultOrder(const KernelAnalysis &kernel);
+
+} // namespace onnx_aot::gpu_kernel
+
+#endif // ONNX_AOT_CODEGEN_GPU_KERNELFAMILY_H

@@ -1,0 +1,356 @@
+//===- KernelWriter.cpp - functions, indices and memory of kernels
+//----------===//
+
+#include "KernelWriter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace onnx_aot::gpu_kernel {
+
+KernelWriter::KernelWriter(const KernelAnalysis &kernel,
+                           gpu::GPUModuleOp module, StringRef name,
+                           int64_t threads)
+    : kernel(kernel),
+      builder(kernel.getKernel().getLoc(), kernel.getKernel().getContext()) {
+  createFunction(module, name, threads);
+}
+
+/// What a scalar is passed as.
+static Type getParameterType(Type type, Builder &builder) {
+  if (isa<IndexType>(type))
+    return builder.getI64Type();
+  return type.isInteger(1) ? builder.getI8Type() : type;
+}
+
+void KernelWriter::createFunction(gpu::GPUModuleOp module, StringRef name,
+                                  int64_t threads) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace);
+  Type i32 = builder.getI32Type();
+  SmallVector<Type> types;
+  for (Type type : kernel.getTypes()) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (!buffer) {
+      types.push_back(getParameterType(type, builder));
+      continue;
+    }
+    types.push_back(pointer);
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    (void)buffer.getStridesAndOffset(strides, offset);
+    types.append(buffer.getNumDynamicDims(), i32);
+    if (!buffer.getLayout().isIdentity())
+      types.append(llvm::count_if(strides, ShapedType::isDynamic), i32);
+  }
+  builder.setInsertionPointToEnd(module.getBody());
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(builder.getContext()), types);
+  function = LLVM::LLVMFuncOp::create(builder, name, type);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
+                    builder.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                    builder.getDenseI32ArrayAttr({(int32_t)threads, 1, 1}));
+  builder.setInsertionPointToStart(function.addEntryBlock(builder));
+
+  unsigned next = 0;
+  for (Type type : kernel.getTypes()) {
+    Argument argument;
+    argument.value = function.getArgument(next++);
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (!buffer) {
+      if (isa<IndexType>(type))
+        argument.value =
+            arith::IndexCastOp::create(builder, type, argument.value);
+      else if (type.isInteger(1))
+        argument.value = arith::TruncIOp::create(builder, type, argument.value);
+      arguments.push_back(argument);
+      continue;
+    }
+    argument.element = buffer.getElementType();
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    (void)buffer.getStridesAndOffset(strides, offset);
+    for (int64_t size : buffer.getShape())
+      argument.sizes.push_back(ShapedType::isDynamic(size)
+                                   ? Value(function.getArgument(next++))
+                                   : constant(size));
+    argument.strides.resize(strides.size());
+    if (buffer.getLayout().isIdentity()) {
+      Value stride = constant(1);
+      for (int64_t axis = strides.size() - 1; axis >= 0; --axis) {
+        argument.strides[axis] = stride;
+        if (axis)
+          stride = mul(stride, argument.sizes[axis]);
+      }
+    } else {
+      for (auto [axis, stride] : llvm::enumerate(strides))
+        argument.strides[axis] = ShapedType::isDynamic(stride)
+                                     ? Value(function.getArgument(next++))
+                                     : constant(stride);
+    }
+    arguments.push_back(argument);
+  }
+  thread = NVVM::ThreadIdXOp::create(builder, i32);
+  blockId = NVVM::BlockIdXOp::create(builder, i32);
+}
+
+void KernelWriter::finish() { LLVM::ReturnOp::create(builder, ValueRange{}); }
+
+//===--- Index arithmetic -------------------------------------------------===//
+
+Value KernelWriter::constant(int64_t value) {
+  Value &made = constants[value];
+  if (!made) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&function.getBody().front());
+    made = arith::ConstantIntOp::create(builder, value, 32);
+  }
+  return made;
+}
+
+static std::optional<int64_t> getConstant(Value value) {
+  return getConstantIntValue(value);
+}
+
+Value KernelWriter::add(Value a, Value b) {
+  std::optional<int64_t> x = getConstant(a), y = getConstant(b);
+  if (x && y)
+    return constant(*x + *y);
+  if (x == 0)
+    return b;
+  if (y == 0)
+    return a;
+  return arith::AddIOp::create(builder, a, b);
+}
+
+Value KernelWriter::sub(Value a, Value b) {
+  std::optional<int64_t> x = getConstant(a), y = getConstant(b);
+  if (x && y)
+    return constant(*x - *y);
+  return y == 0 ? a : arith::SubIOp::create(builder, a, b).getResult();
+}
+
+Value KernelWriter::mul(Value a, Value b) {
+  std::optional<int64_t> x = getConstant(a), y = getConstant(b);
+  if (x && y)
+    return constant(*x * *y);
+  if (x == 0 || y == 0)
+    return constant(0);
+  if (x == 1)
+    return b;
+  if (y == 1)
+    return a;
+  return arith::MulIOp::create(builder, a, b);
+}
+
+Value KernelWriter::div(Value a, Value b) {
+  std::optional<int64_t> x = getConstant(a), y = getConstant(b);
+  if (x && y && *y)
+    return constant(*x / *y);
+  return y == 1 ? a : arith::DivUIOp::create(builder, a, b).getResult();
+}
+
+Value KernelWriter::rem(Value a, Value b) {
+  std::optional<int64_t> x = getConstant(a), y = getConstant(b);
+  if (x && y && *y)
+    return constant(*x % *y);
+  return y == 1 ? constant(0)
+                : arith::RemUIOp::create(builder, a, b).getResult();
+}
+
+Value KernelWriter::minimum(Value a, Value b) {
+  return arith::MinSIOp::create(builder, a, b);
+}
+
+Value KernelWriter::less(Value a, Value b) {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, a, b);
+}
+
+Value KernelWriter::both(Value a, Value b) {
+  return arith::AndIOp::create(builder, a, b);
+}
+
+Value KernelWriter::ceilDiv(Value a, int64_t divisor) {
+  return div(add(a, constant(divisor - 1)), constant(divisor));
+}
+
+Value KernelWriter::gridSize() {
+  return NVVM::GridDimXOp::create(builder, builder.getI32Type());
+}
+
+Value KernelWriter::size(unsigned dim) {
+  const SizeSource &source = kernel.getSize(dim);
+  if (source.isConstant())
+    return constant(source.constant);
+  const Argument &argument = arguments[source.argument];
+  if (source.axis >= 0)
+    return argument.sizes[source.axis];
+  Value &value = sizeValues[dim];
+  if (!value) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(argument.value);
+    value = arith::IndexCastOp::create(builder, builder.getI32Type(),
+                                       argument.value);
+  }
+  return value;
+}
+
+Value KernelWriter::product(ArrayRef<unsigned> dims) {
+  Value result = constant(1);
+  for (unsigned dim : dims)
+    result = mul(result, size(dim));
+  return result;
+}
+
+void KernelWriter::delinearize(Value linear, ArrayRef<unsigned> dims,
+                               Point &point) {
+  for (unsigned i = dims.size(); i-- > 0;) {
+    if (i == 0) {
+      point[dims[0]] = linear;
+      break;
+    }
+    Value extent = size(dims[i]);
+    point[dims[i]] = rem(linear, extent);
+    linear = div(linear, extent);
+  }
+}
+
+//===--- Control flow -----------------------------------------------------===//
+
+SmallVector<Value>
+KernelWriter::loop(Value lower, Value upper, Value step, ValueRange carried,
+                   function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(builder, lower, upper, step, carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Scope scope(*this);
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(builder, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+void KernelWriter::when(Value condition, function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Scope scope(*this);
+  body();
+}
+
+Value KernelWriter::choose(Value condition, Value otherwise,
+                           function_ref<Value()> body) {
+  auto branch = scf::IfOp::create(builder, otherwise.getType(), condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  {
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Scope scope(*this);
+    scf::YieldOp::create(builder, body());
+  }
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, otherwise);
+  return branch.getResult(0);
+}
+
+void KernelWriter::barrier() { NVVM::Barrier0Op::create(builder); }
+
+Value KernelWriter::shuffle(Value value, int64_t distance) {
+  Type type = value.getType(), i32 = builder.getI32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  auto exchange = [&](Value word) -> Value {
+    return NVVM::ShflOp::create(builder, i32, constant(-1), word,
+                                constant(distance), constant(31),
+                                NVVM::ShflKind::bfly, UnitAttr());
+  };
+  Value bits = value;
+  if (!isa<IntegerType>(type))
+    bits =
+        arith::BitcastOp::create(builder, builder.getIntegerType(width), bits);
+  if (width < 32)
+    bits = arith::ExtUIOp::create(builder, i32, bits);
+  if (width == 64) {
+    Type i64 = builder.getI64Type();
+    Value half = arith::ConstantIntOp::create(builder, 32, 64);
+    Value low = exchange(arith::TruncIOp::create(builder, i32, bits));
+    Value high = exchange(arith::TruncIOp::create(
+        builder, i32, arith::ShRUIOp::create(builder, bits, half)));
+    Value shifted = arith::ShLIOp::create(
+        builder, arith::ExtUIOp::create(builder, i64, high), half);
+    bits = arith::OrIOp::create(
+        builder, arith::ExtUIOp::create(builder, i64, low), shifted);
+  } else {
+    bits = exchange(bits);
+  }
+  if (width < 32)
+    bits =
+        arith::TruncIOp::create(builder, builder.getIntegerType(width), bits);
+  return isa<IntegerType>(type)
+             ? bits
+             : arith::BitcastOp::create(builder, type, bits).getResult();
+}
+
+//===--- Memory -----------------------------------------------------------===//
+
+Value KernelWriter::shared(Type element, int64_t count, StringRef name) {
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
+  std::string symbol = (function.getName() + "." + name).str();
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(function);
+    LLVM::GlobalOp::create(builder, LLVM::LLVMArrayType::get(element, count),
+                           /*isConstant=*/false, LLVM::Linkage::Internal,
+                           symbol, Attribute(), /*alignment=*/16, kSharedSpace);
+  }
+  return LLVM::AddressOfOp::create(builder, pointer, symbol);
+}
+
+static Value elementAddress(ImplicitLocOpBuilder &builder, Value base,
+                            Type type, Value index) {
+  return LLVM::GEPOp::create(builder, base.getType(), type, base,
+                             ArrayRef<LLVM::GEPArg>{index});
+}
+
+Value KernelWriter::loadShared(Value base, Type type, Value index) {
+  return LLVM::LoadOp::create(builder, type,
+                              elementAddress(builder, base, type, index));
+}
+
+void KernelWriter::storeShared(Value value, Value base, Value index) {
+  LLVM::StoreOp::create(builder, value,
+                        elementAddress(builder, base, value.getType(), index));
+}
+
+Value KernelWriter::address(const Argument &argument, ArrayRef<Value> indices) {
+  Value offset = constant(0);
+  for (auto [index, stride] : llvm::zip_equal(indices, argument.strides))
+    offset = add(offset, mul(index, stride));
+  return elementAddress(builder, argument.value, argument.element, offset);
+}
+
+Value KernelWriter::load(Value tensor, ArrayRef<Value> indices) {
+  const Argument &argument =
+      arguments[cast<BlockArgument>(tensor).getArgNumber()];
+  return LLVM::LoadOp::create(builder, argument.element,
+                              address(argument, indices));
+}
+
+void KernelWriter::store(Value value, unsigned number,
+                         ArrayRef<Value> indices) {
+  LLVM::StoreOp::create(builder, value, address(arguments[number], indices));
+}
+
+Value KernelWriter::getScalar(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return arguments[argument.getArgNumber()].value;
+  Operation *definer = value.getDefiningOp();
+  assert(definer->hasTrait<OpTrait::ConstantLike>() &&
+         "a scalar of the kernel");
+  return builder.clone(*definer)->getResult(0);
+}
+
+} // namespace onnx_aot::gpu_kernel

@@ -1,0 +1,170 @@
+//===- KernelWriter.h - writes a device kernel ------------------*- C++ -*-===//
+//
+// What all kernel families share: the function with its parameters, arithmetic
+// on 32-bit indices, loads and stores, and the evaluation of pointwise ops at a
+// point of the kernel's dimensions, backwards from what is wanted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ONNX_AOT_CODEGEN_GPU_KERNELWRITER_H
+#define ONNX_AOT_CODEGEN_GPU_KERNELWRITER_H
+
+#include "KernelAnalysis.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace onnx_aot::gpu_kernel {
+
+/// An index for each of the kernel's dimensions (i32); null where not wanted.
+using Point = llvm::SmallVector<mlir::Value>;
+
+/// Address spaces of the device.
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+constexpr int64_t kWarp = 32;
+
+class KernelWriter {
+public:
+  KernelWriter(const KernelAnalysis &kernel, mlir::gpu::GPUModuleOp module,
+               llvm::StringRef name, int64_t threads);
+
+  /// Ends the function.
+  void finish();
+
+  mlir::ImplicitLocOpBuilder &b() { return builder; }
+  const KernelAnalysis &analysis() const { return kernel; }
+
+  //===--- Index arithmetic, 32 bits --------------------------------------===//
+
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value div(mlir::Value a, mlir::Value b);
+  mlir::Value rem(mlir::Value a, mlir::Value b);
+  mlir::Value minimum(mlir::Value a, mlir::Value b);
+  mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value both(mlir::Value a, mlir::Value b);
+  mlir::Value ceilDiv(mlir::Value a, int64_t divisor);
+
+  mlir::Value threadIndex() { return thread; }
+  mlir::Value blockIndex() { return blockId; }
+  mlir::Value gridSize();
+  mlir::Value size(unsigned dim);
+  mlir::Value product(llvm::ArrayRef<unsigned> dims);
+  /// Writes the indices of a row-major number of `dims` into `point`.
+  void delinearize(mlir::Value linear, llvm::ArrayRef<unsigned> dims,
+                   Point &point);
+
+  //===--- Control flow ---------------------------------------------------===//
+
+  /// `for (i = lower; i < upper; i += step)` with carried values.
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value lower, mlir::Value upper, mlir::Value step,
+       mlir::ValueRange carried,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
+  void when(mlir::Value condition, llvm::function_ref<void()> body);
+  /// The value of `body` where the condition holds, else `otherwise`.
+  mlir::Value choose(mlir::Value condition, mlir::Value otherwise,
+                     llvm::function_ref<mlir::Value()> body);
+  void barrier();
+  /// The value of the lane `distance` up or down (xor), any device type.
+  mlir::Value shuffle(mlir::Value value, int64_t distance);
+
+  //===--- Memory ---------------------------------------------------------===//
+
+  /// Static shared memory of `count` elements.
+  mlir::Value shared(mlir::Type element, int64_t count, llvm::StringRef name);
+  mlir::Value loadShared(mlir::Value base, mlir::Type type, mlir::Value index);
+  /// A number that this kernel has not used for a name yet.
+  unsigned nextNumber() { return numNames++; }
+  void storeShared(mlir::Value value, mlir::Value base, mlir::Value index);
+  mlir::Value load(mlir::Value tensorArgument,
+                   llvm::ArrayRef<mlir::Value> indices);
+  void store(mlir::Value value, unsigned argument,
+             llvm::ArrayRef<mlir::Value> indices);
+
+  //===--- Values ---------------------------------------------------------===//
+
+  /// Forgets values when it goes: code after must not use those made inside.
+  class Scope {
+  public:
+    explicit Scope(KernelWriter &writer)
+        : writer(writer), size(writer.known.size()) {}
+    ~Scope() { writer.known.resize(size); }
+
+  private:
+    KernelWriter &writer;
+    size_t size;
+  };
+
+  /// States what a reduction's result is at a point.
+  void define(mlir::linalg::GenericOp op, const Point &point,
+              mlir::Value value) {
+    known.push_back({op, point, {value}});
+  }
+  /// The op's results at a point.
+  llvm::SmallVector<mlir::Value> evaluate(mlir::linalg::GenericOp op,
+                                          const Point &point);
+  /// Stores the last op's results at a point.
+  void storeResults(const Point &point);
+  /// The accumulator after one more step of a reduction.
+  mlir::Value accumulate(mlir::linalg::GenericOp op, const Point &point,
+                         mlir::Value accumulator);
+  mlir::Value combine(const codegen::Combiner &combiner, mlir::Value a,
+                      mlir::Value b);
+  mlir::Value getNeutral(const codegen::Combiner &combiner);
+  mlir::Value getInitial(mlir::linalg::GenericOp op);
+  /// The value of a scalar of the kernel function.
+  mlir::Value getScalar(mlir::Value value);
+
+  /// Maps the block arguments of the wanted operands to their values.
+  void bindInputs(mlir::linalg::GenericOp op, const Point &point,
+                  mlir::IRMapping &mapping,
+                  llvm::function_ref<bool(mlir::OpOperand &)> wanted);
+  void evaluateBody(mlir::linalg::GenericOp op, const Point &point,
+                    mlir::IRMapping &mapping,
+                    llvm::function_ref<bool(mlir::Operation *)> skip);
+  mlir::Value lookup(mlir::IRMapping &mapping, mlir::Value value);
+  llvm::SmallVector<mlir::Value> getIndices(mlir::AffineMap map,
+                                            mlir::linalg::GenericOp op,
+                                            const Point &point);
+
+private:
+  /// A parameter of the kernel.
+  struct Argument {
+    mlir::Value value; ///< pointer, or scalar
+    mlir::Type element;
+    llvm::SmallVector<mlir::Value> sizes, strides;
+  };
+  struct Known {
+    mlir::linalg::GenericOp op;
+    Point point;
+    llvm::SmallVector<mlir::Value> values;
+  };
+
+  void createFunction(mlir::gpu::GPUModuleOp module, llvm::StringRef name,
+                      int64_t threads);
+  mlir::Value address(const Argument &argument,
+                      llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value evaluate(mlir::AffineExpr expr,
+                       llvm::ArrayRef<mlir::Value> loops);
+
+  const KernelAnalysis &kernel;
+  mlir::ImplicitLocOpBuilder builder;
+  mlir::LLVM::LLVMFuncOp function;
+  llvm::SmallVector<Argument> arguments;
+  mlir::Value thread, blockId;
+  std::vector<Known> known;
+  unsigned numNames = 0;
+  llvm::DenseMap<int64_t, mlir::Value> constants;
+  llvm::DenseMap<unsigned, mlir::Value> sizeValues;
+};
+
+} // namespace onnx_aot::gpu_kernel
+
+#endif // ONNX_AOT_CODEGEN_GPU_KERNELWRITER_H

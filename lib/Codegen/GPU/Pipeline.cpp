@@ -1,0 +1,78 @@
+//===- Pipeline.cpp - from linalg on tensors to host and device code
+//--------===//
+
+#include "onnx-aot/Codegen/GPU/Pipeline.h"
+#include "onnx-aot/Codegen/CPU/Passes.h"
+#include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Codegen/GPU/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace onnx_aot;
+
+void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
+                                      const GpuCodegenOptions &options) {
+  // 1. As for the CPU, without its packed operands.
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createFuseElementwise());
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  manager.addPass(createDestinationStyleEntry());
+  manager.addPass(createCheckSizes());
+  manager.addPass(createCanonicalizerPass());
+  // Bodies may hold affine maps of indices, which kernels know as arithmetic.
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createFormKernels());
+  // Constants of the code are not in the device's memory.
+  ExternalizeConstantsOptions constants;
+  constants.maxInline = 0;
+  manager.addPass(createExternalizeConstants(constants));
+  manager.addPass(createBufferizeEntry());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(memref::createResolveShapedTypeResultDimsPass());
+  manager.addPass(createPlanBuffers());
+  manager.addPass(createCanonicalizerPass());
+  // 2. Copies and fills are kernels too.
+  manager.addPass(createOutlineBufferOps());
+  // 3. Write the kernels for the buffers they got.
+  EmitDeviceKernelsOptions emit;
+  emit.report = options.report;
+  manager.addPass(createEmitDeviceKernels(emit));
+  // 4. What is left is host code, which has to see what the device wrote.
+  SyncHostAccessOptions sync;
+  sync.report = options.report;
+  manager.addPass(createSyncHostAccess(sync));
+  OpPassManager &device = manager.nest<gpu::GPUModuleOp>();
+  device.addPass(createLowerDeviceKernels());
+  if (options.emulate)
+    device.addPass(createEmulateDevice());
+}
+
+void onnx_aot::buildGpuPipeline(OpPassManager &manager,
+                                const GpuCodegenOptions &options) {
+  buildGpuKernelPipeline(manager, options);
+  // 5. Kernels without device code are vector code on the host.
+  EmitKernelsOptions host;
+  host.vectorBytes = options.host.target.vectorBytes;
+  host.vectorRegisters = options.host.target.vectorRegisters;
+  manager.addPass(createEmitKernels(host));
+  buildLowerToLLVMPipeline(manager, options.host);
+  manager.addPass(createDefineDeviceServices());
+}
+
+void onnx_aot::registerGpuPipelines() {
+  PassPipelineRegistration<>(
+      "gpu-kernels", "Fuse, bufferize and write the kernels for the device",
+      [](OpPassManager &manager) { buildGpuKernelPipeline(manager, {}); });
+  PassPipelineRegistration<>(
+      "gpu-codegen", "Generate code for host and device from linalg on tensors",
+      [](OpPassManager &manager) { buildGpuPipeline(manager, {}); });
+}

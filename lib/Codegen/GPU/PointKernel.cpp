@@ -1,0 +1,106 @@
+//===- PointKernel.cpp - a thread for each result
+//---------------------------===//
+//
+// Pointwise ops, transpositions, gathers, pooling, and every reduction that no
+// other family takes: a thread runs over the reduction dimensions itself, so
+// neighbouring threads read neighbouring elements where results do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelFamily.h"
+
+using namespace mlir;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot::gpu_kernel {
+
+namespace {
+
+struct PointFamily final : KernelFamily {
+  static constexpr int64_t kThreads = 256;
+
+  StringRef getName() const override { return "point"; }
+  bool matches(const KernelAnalysis &) const override { return true; }
+  int64_t getThreads(const KernelAnalysis &) const override { return kThreads; }
+
+  Value emitBlocks(const KernelAnalysis &kernel,
+                   const HostSizes &host) const override {
+    Value points = host.product(kernel.getDomain().getParallelDims());
+    return host.minimum(host.ceilDiv(points, kThreads), kMaxBlocks);
+  }
+
+  void emit(KernelWriter &w) const override {
+    const KernelAnalysis &kernel = w.analysis();
+    SmallVector<unsigned> order = getResultOrder(kernel);
+    Value first =
+        w.add(w.mul(w.blockIndex(), w.constant(kThreads)), w.threadIndex());
+    Value stride = w.mul(w.gridSize(), w.constant(kThreads));
+    w.loop(first, w.product(order), stride, {}, [&](Value linear, ValueRange) {
+      Point point(kernel.getDomain().getNumDims());
+      w.delinearize(linear, order, point);
+      emitPoint(w, point);
+      return SmallVector<Value>();
+    });
+  }
+
+private:
+  /// The reductions in order, then what is stored.
+  static void emitPoint(KernelWriter &w, Point point) {
+    const KernelAnalysis &kernel = w.analysis();
+    for (linalg::GenericOp op : kernel.getOps())
+      if (!isPointwise(op)) {
+        Value sum = reduce(w, op, getReductionDims(kernel, op), point,
+                           w.getInitial(op));
+        w.define(op, point, sum);
+      }
+    SmallVector<unsigned> inner;
+    linalg::GenericOp last = kernel.getOps().back();
+    if (isPointwise(last))
+      inner = getReductionDims(kernel, last);
+    store(w, inner, point);
+  }
+
+  static SmallVector<unsigned> getReductionDims(const KernelAnalysis &kernel,
+                                                linalg::GenericOp op) {
+    SmallVector<unsigned> dims;
+    for (unsigned dim : kernel.getDomain().getLoopDims(op))
+      if (kernel.getDomain().isReductionDim(dim))
+        dims.push_back(dim);
+    return dims;
+  }
+
+  static Value reduce(KernelWriter &w, linalg::GenericOp op,
+                      ArrayRef<unsigned> dims, Point point, Value sum) {
+    if (dims.empty())
+      return w.accumulate(op, point, sum);
+    return w
+        .loop(w.constant(0), w.size(dims.front()), w.constant(1), sum,
+              [&](Value index, ValueRange carried) {
+                point[dims.front()] = index;
+                return SmallVector<Value>{
+                    reduce(w, op, dims.drop_front(), point, carried.front())};
+              })
+        .front();
+  }
+
+  /// Results that run over the reduced dimensions again.
+  static void store(KernelWriter &w, ArrayRef<unsigned> dims, Point point) {
+    if (dims.empty())
+      return w.storeResults(point);
+    w.loop(w.constant(0), w.size(dims.front()), w.constant(1), {},
+           [&](Value index, ValueRange) {
+             point[dims.front()] = index;
+             store(w, dims.drop_front(), point);
+             return SmallVector<Value>();
+           });
+  }
+};
+
+} // namespace
+
+const KernelFamily &getPointFamily() {
+  static const PointFamily family;
+  return family;
+}
+
+} // namespace onnx_aot::gpu_kernel
