@@ -3,6 +3,7 @@
 #include "Compilation.h"
 
 #include "onnx-aot/Autodiff/Passes.h"
+#include "onnx-aot/Codegen/GPU/Pipeline.h"
 #include "onnx-aot/Conversion/Passes.h"
 #include "onnx-aot/Import/Importer.h"
 #include "onnx-aot/Support/EntryAttributes.h"
@@ -24,6 +25,10 @@ using namespace onnx_aot;
 LogicalResult Compilation::run() {
   if (failed(describeTarget()))
     return failure();
+  if (invocation.training && invocation.device.enabled) {
+    problems.add("training is not compiled for a device yet (supported: cpu)");
+    return failure();
+  }
   if (invocation.training)
     return runTraining();
   std::pair<Phase, LogicalResult (Compilation::*)()> steps[] = {
@@ -39,8 +44,10 @@ LogicalResult Compilation::run() {
       return failure();
     if (phase != Phase::Object && failed(finish(phase)))
       return failure();
-    // Everything that can refuse a model has had its say by then.
-    if (invocation.checkOnly && phase == Phase::Linalg)
+    // Everything that can refuse a model has had its say by then; what a device
+    // leaves to the host is known one phase later.
+    if (invocation.checkOnly &&
+        phase == (invocation.device.enabled ? Phase::Codegen : Phase::Linalg))
       return success();
     if (invocation.printPhase == phase)
       return success();
@@ -116,8 +123,16 @@ LogicalResult Compilation::generateCode() {
     options.target = target;
     options.optLevel = invocation.optLevel;
     options.strictFp = invocation.strictFp;
-    if (failed(runPasses(
-            [&](PassManager &manager) { buildCpuPipeline(manager, options); })))
+    GpuCodegenOptions gpu;
+    gpu.host = options;
+    gpu.emulate = invocation.device.emulate;
+    gpu.report = invocation.checkOnly;
+    if (failed(runPasses([&](PassManager &manager) {
+          if (invocation.device.enabled)
+            buildGpuPipeline(manager, gpu);
+          else
+            buildCpuPipeline(manager, options);
+        })))
       return failure();
   }
   FailureOr<CodegenResult> codegenResult = getCodegenResult(*module);
@@ -130,7 +145,26 @@ LogicalResult Compilation::generateCode() {
   return success();
 }
 
+LogicalResult Compilation::compileKernels() {
+  auto code = compileDeviceCode(*module, invocation.target, invocation.device);
+  if (!code) {
+    problems.add(code.takeError());
+    return failure();
+  }
+  device = std::move(*code);
+  return success();
+}
+
 LogicalResult Compilation::emit() {
+  if (invocation.device.enabled && failed(compileKernels()))
+    return failure();
+  if (invocation.printPhase == Phase::Device)
+    return writeText(invocation.output, [&](llvm::raw_ostream &os) {
+      for (const DeviceImage &image : device.images)
+        if (image.kind == ONNX_AOT_IMAGE_PTX)
+          os << StringRef(image.bytes).drop_back();
+      return llvm::Error::success();
+    });
   if (failed(finish(Phase::LLVM)))
     return failure();
   if (invocation.printPhase == Phase::LLVM)
@@ -159,6 +193,7 @@ ArtifactOptions Compilation::getArtifactOptions() const {
                        : invocation.prefix;
   options.externalWeights = invocation.externalWeights;
   options.optLevel = invocation.optLevel;
+  options.device = invocation.device.enabled ? &device : nullptr;
   return options;
 }
 

@@ -49,6 +49,7 @@ private:
   mlir::LogicalResult lowerToLinalg();
   mlir::LogicalResult generateCode();
   mlir::LogicalResult emit();
+  mlir::LogicalResult compileKernels();
 
   /// Runs the passes that `build` adds.
   mlir::LogicalResult
@@ -70,6 +71,7 @@ private:
   Phase lastPhase = Phase::Import;
   TargetInfo target;
   CodegenResult result;
+  DeviceCode device;
   ArtifactReport artifact;
   std::vector<std::string> kernels;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programModules;

@@ -1,12 +1,15 @@
-//===- InitAll.cpp - register everything ------------------------------------===//
+//===- InitAll.cpp - register everything
+//------------------------------------===//
 
 #include "onnx-aot/InitAll.h"
 #include "onnx-aot/Autodiff/Passes.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Codegen/Common/RegisterInterfaces.h"
+#include "onnx-aot/Codegen/GPU/Passes.h"
+#include "onnx-aot/Codegen/GPU/Pipeline.h"
 #include "onnx-aot/Codegen/Pipeline.h"
 #include "onnx-aot/Conversion/Passes.h"
-#include "onnx-aot/Codegen/Common/RegisterInterfaces.h"
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Train/IR/Train.h"
@@ -34,5 +37,7 @@ void onnx_aot::registerAllPasses() {
   registerConversionPasses();
   registerCodegenCommonPasses();
   registerCodegenCPUPasses();
+  registerCodegenGPUPasses();
   registerCodegenPipelines();
+  registerGpuPipelines();
 }

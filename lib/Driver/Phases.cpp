@@ -5,9 +5,10 @@
 using namespace onnx_aot;
 
 static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> texts[] = {
-    {"import", "reading the model"},    {"optimize", "optimizing the graph"},
-    {"linalg", "lowering to loops"},    {"codegen", "generating code"},
-    {"llvm", "translating to LLVM IR"}, {"object", "compiling and linking"},
+    {"import", "reading the model"},     {"optimize", "optimizing the graph"},
+    {"linalg", "lowering to loops"},     {"codegen", "generating code"},
+    {"llvm", "translating to LLVM IR"},  {"device", "compiling kernels"},
+    {"object", "compiling and linking"},
 };
 static_assert(std::size(texts) == numPhases);
 

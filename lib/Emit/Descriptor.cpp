@@ -53,6 +53,7 @@ void onnx_aot::addDescriptor(llvm::Module &module, const ModuleInfo &info,
       b.i64(info.arenaBytes),
       plan,
       run,
+      b.device(options.device),
   });
   assert(module.getDataLayout().getTypeAllocSize(value->getType()) ==
              sizeof(OnnxAotModule) &&

@@ -3,6 +3,7 @@
 #ifndef ONNX_AOT_LIB_EMIT_DESCRIPTORBUILDER_H
 #define ONNX_AOT_LIB_EMIT_DESCRIPTORBUILDER_H
 
+#include "onnx-aot/Emit/DeviceCode.h"
 #include "onnx-aot/Support/ModuleInfo.h"
 
 #include "llvm/IR/Constants.h"
@@ -52,6 +53,28 @@ public:
            array(dims), i32(getFlags(info)), i32(0)}));
     }
     return array(elements);
+  }
+
+  /// Pointer to the OnnxAotDeviceCode; null when there is none.
+  llvm::Constant *device(const DeviceCode *code) {
+    if (!code)
+      return null();
+    llvm::SmallVector<llvm::Constant *> images, kernels;
+    for (const DeviceImage &image : code->images) {
+      auto *bytes = llvm::cast<llvm::GlobalVariable>(
+          privateConstant(llvm::ConstantDataArray::getString(
+              context, image.bytes, /*AddNull=*/false)));
+      bytes->setAlignment(llvm::Align(ONNX_AOT_ALIGNMENT));
+      images.push_back(llvm::ConstantStruct::getAnon(
+          {i32(image.kind), i32(image.architecture), i64(image.bytes.size()),
+           bytes}));
+    }
+    for (const DeviceKernel &kernel : code->kernels)
+      kernels.push_back(llvm::ConstantStruct::getAnon(
+          {string(kernel.name), i32(kernel.threads), i32(kernel.sharedBytes)}));
+    return privateConstant(
+        llvm::ConstantStruct::getAnon({i32(images.size()), i32(kernels.size()),
+                                       array(images), array(kernels)}));
   }
 
 private:

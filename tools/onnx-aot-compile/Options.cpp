@@ -46,6 +46,13 @@ struct Flags {
   cl::opt<std::string> features{
       "features", cl::value_desc("+a,-b"), cl::cat(category),
       cl::desc("Instruction set features to add or remove")};
+  cl::opt<std::string> device{
+      "device", cl::value_desc("NAME"), cl::cat(category),
+      cl::desc("Where to run: cpu (default) or cuda, an NVIDIA GPU")};
+  cl::opt<std::string> gpuArch{
+      "gpu-arch", cl::value_desc("sm_80,..."), cl::cat(category),
+      cl::desc("Architectures to compile kernels for (default: sm_75, which "
+               "later ones run too); emu for the emulator")};
   cl::opt<Weights> weights{
       "weights", cl::init(Weights::Embed), cl::cat(category),
       cl::desc("Where the weights go:"),
@@ -69,6 +76,7 @@ struct Flags {
           clEnumValN(Phase::Linalg, "linalg", "linalg on tensors"),
           clEnumValN(Phase::Codegen, "llvm-dialect", "MLIR's LLVM dialect"),
           clEnumValN(Phase::LLVM, "llvm", "LLVM IR"),
+          clEnumValN(Phase::Device, "ptx", "the kernels of a GPU"),
           clEnumValN(Phase::Object, "obj", "an object file"))};
   cl::opt<std::string> dumpPhases{
       "dump-phases", cl::value_desc("DIR"), cl::cat(category),
@@ -191,6 +199,12 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
       invocation.output = "-";
   }
   invocation.target = {flags.target, flags.cpu, flags.features};
+  auto device = parseDeviceOptions(flags.device, flags.gpuArch);
+  if (!device)
+    fail(llvm::toString(device.takeError()));
+  invocation.device = *device;
+  if (invocation.printPhase == Phase::Device && !device->enabled)
+    fail("--emit=ptx wants --device=cuda");
   invocation.prefix = flags.prefix;
   invocation.externalWeights = flags.weights == Weights::External;
   for (const std::string &dim : flags.dims)

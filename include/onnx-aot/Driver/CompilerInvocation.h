@@ -4,6 +4,7 @@
 #define ONNX_AOT_DRIVER_COMPILERINVOCATION_H
 
 #include "onnx-aot/Driver/Phases.h"
+#include "onnx-aot/Emit/DeviceCode.h"
 #include "onnx-aot/Emit/TargetMachine.h"
 #include "onnx-aot/Training/Training.h"
 
@@ -27,6 +28,8 @@ struct CompilerInvocation {
   /// Keep every sum of products as the operator defines it.
   bool strictFp = false;
   TargetOptions target;
+  /// A device beside the processor.
+  DeviceOptions device;
   /// First part of an object's symbols; empty: made from the output's name.
   std::string prefix;
   /// Put the weights into a file of their own.

@@ -16,10 +16,11 @@ enum class Phase {
   Linalg,   ///< linalg on tensors
   Codegen,  ///< LLVM dialect, weights and the module's description
   LLVM,     ///< LLVM IR before its passes
+  Device,   ///< kernels for a device, as text
   Object,   ///< the artifact
 };
 
-constexpr unsigned numPhases = 6;
+constexpr unsigned numPhases = 7;
 
 /// "import", "optimize", ...
 llvm::StringRef getPhaseName(Phase phase);

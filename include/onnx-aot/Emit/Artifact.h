@@ -9,6 +9,7 @@
 #ifndef ONNX_AOT_EMIT_ARTIFACT_H
 #define ONNX_AOT_EMIT_ARTIFACT_H
 
+#include "onnx-aot/Emit/DeviceCode.h"
 #include "onnx-aot/Emit/TargetMachine.h"
 #include "onnx-aot/Support/TrainingInfo.h"
 #include "onnx-aot/Support/WeightImage.h"
@@ -39,6 +40,8 @@ struct ArtifactOptions {
   bool externalWeights = false;
   /// 0 to 3, as in -O0 to -O3.
   unsigned optLevel = 2;
+  /// Kernels for a device; null in artifacts for the CPU.
+  const DeviceCode *device = nullptr;
 };
 
 /// What was written, for reports.
