@@ -36,6 +36,15 @@ def parse_arguments(parser):
     return options
 
 
+def emulate_device(build):
+    """Makes modules for a GPU run in the emulator; returns the flags that compile them for it."""
+    path = pathlib.Path(build).resolve() / "lib" / "libonnx-aot-emulator.so"
+    if not path.is_file():
+        sys.exit(f"{path} is not there: build the target onnx-aot-emulator first")
+    os.environ["ONNX_AOT_CUDA_DRIVER"] = str(path)
+    return ["--device=cuda", "--gpu-arch=emu"]
+
+
 def tool(build, name):
     """Returns the path of a tool of the build folder, or ends the program when it is not there."""
     path = pathlib.Path(build).resolve() / "bin" / name

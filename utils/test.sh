@@ -22,6 +22,7 @@ suites=(
   contrib
   training
   gradients
+  gpu
   models
   examples
   training-cli
@@ -58,6 +59,7 @@ suite() {
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;
+    gpu) python test/Integration/gpu.py --build "$build" ;;
     hostile) python test/Integration/hostile.py ;;
     damaged) python utils/fuzz-import.py --models "$models" ;;
     conformance) python utils/conformance.py --known "$known" --sample 200 --jobs "$jobs" --min-found 200 --min-pass 191 ;;

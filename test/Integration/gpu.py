@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Compile models for a GPU, run them in the emulator, compare with onnxruntime.
+
+Every family of kernels at static, dynamic, odd and empty sizes, in both orders in which the emulator runs threads.
+The emulator ends a run at the first access outside of memory, race, missing barrier or read of what nobody wrote, so
+each case is also a check of these. usage: gpu.py [--build DIR] [--filter RE]
+"""
+import argparse
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "utils"))
+import harness  # noqa: E402
+
+TOLERANCE = 1e-5
+RANDOM = np.random.default_rng(7)
+
+
+def floats(*shape):
+    """Weights that keep sums near one."""
+    fan = max(1, int(np.prod(shape[1:])))
+    return (RANDOM.standard_normal(shape) / np.sqrt(fan)).astype(np.float32)
+
+
+class Case:
+    """A model and the sizes of its symbolic dimensions to run it with."""
+
+    def __init__(self, name, nodes, inputs, sizes, weights=None, outputs=("y",)):
+        self.name, self.sizes, self.inputs = name, sizes, inputs
+        values = [helper.make_tensor_value_info(n, t, s) for n, (t, s) in inputs.items()]
+        results = [helper.make_empty_tensor_value_info(n) for n in outputs]
+        graph = helper.make_graph(nodes, name, values, results,
+                                  [numpy_helper.from_array(a, n) for n, a in (weights or {}).items()])
+        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        self.model.ir_version = 8
+
+    def feeds(self, sizes):
+        """Random inputs of the given sizes."""
+        made = {}
+        for name, (kind, shape) in self.inputs.items():
+            shape = [sizes[d] if isinstance(d, str) else d for d in shape]
+            if kind == TensorProto.FLOAT:
+                made[name] = RANDOM.standard_normal(shape).astype(np.float32)
+            elif kind == TensorProto.BOOL:
+                made[name] = RANDOM.integers(0, 2, shape).astype(bool)
+            else:
+                made[name] = RANDOM.integers(0, 4, shape).astype(helper.tensor_dtype_to_np_dtype(kind))
+        return made
+
+
+def node(op, inputs, output="y", **attributes):
+    return helper.make_node(op, inputs.split(), output.split(), **attributes)
+
+
+def f32(*shape):
+    return TensorProto.FLOAT, list(shape)
+
+
+def chain(*ops):
+    """Nodes of one input each, from x to y."""
+    names = ["x"] + [f"t{i}" for i in range(len(ops) - 1)] + ["y"]
+    return [node(op, names[i], names[i + 1]) for i, op in enumerate(ops)]
+
+
+def pointwise_cases():
+    some = [{"n": 1, "m": 1}, {"n": 3, "m": 7}, {"n": 0, "m": 5}, {"n": 65, "m": 129}]
+    yield Case("pointwise_chain", chain("Relu", "Tanh", "Sigmoid", "Neg", "Exp"), {"x": f32("n", "m")}, some)
+    yield Case("pointwise_static", chain("Erf", "Abs", "Sqrt"), {"x": f32(3, 257)}, [{}])
+    yield Case("broadcast", [node("Mul", "x w", "a"), node("Add", "a v")], {"x": f32("n", 4, "m")}, some,
+               {"w": floats(4, 1), "v": floats(1)})
+    yield Case("select", [node("Where", "c x v")], {"c": (TensorProto.BOOL, ["n", "m"]), "x": f32("n", "m")}, some,
+               {"v": floats(1)})
+    yield Case("transpose", [node("Transpose", "x", perm=[2, 0, 1])], {"x": f32("n", "m", 6)}, some)
+    yield Case("gather", [node("Gather", "w i", axis=0)], {"i": (TensorProto.INT64, ["n", "m"])}, some,
+               {"w": floats(4, 9)})
+    yield Case("concat", [node("Concat", "x v", axis=1)], {"x": f32("n", "m"), "v": f32("n", 3)}, some)
+    yield Case("slice", [node("Slice", "x b e a s")], {"x": f32("n", "m")}, some[1:2] + some[3:],
+               {"b": np.array([1]), "e": np.array([1000]), "a": np.array([1]), "s": np.array([2])})
+    yield Case("pad", [node("Pad", "x p")], {"x": f32("n", "m")}, some, {"p": np.array([1, 2, 0, 3])})
+    yield Case("integers", [node("Add", "x x", "a"), node("Mul", "a x")],
+               {"x": (TensorProto.INT64, ["n", "m"])}, some)
+    yield Case("cast", [node("Cast", "x", "a", to=TensorProto.FLOAT16), node("Cast", "a", to=TensorProto.FLOAT)],
+               {"x": f32("n", "m")}, some)
+
+
+def row_cases():
+    some = [{"n": 1, "m": 1}, {"n": 3, "m": 33}, {"n": 0, "m": 5}, {"n": 5, "m": 1030}]
+    yield Case("softmax", [node("Softmax", "x", axis=-1)], {"x": f32("n", "m")}, some)
+    for size in (1, 31, 300, 1025):
+        yield Case(f"softmax_{size}", [node("Softmax", "x", axis=-1)], {"x": f32("n", size)}, [{"n": 9}, {"n": 0}])
+    yield Case("log_softmax_inner", [node("LogSoftmax", "x", axis=1)], {"x": f32("n", 70, 3)}, [{"n": 2}])
+    yield Case("layer_norm", [node("LayerNormalization", "x w v", axis=-1)], {"x": f32("n", "m", 96)}, some,
+               {"w": floats(96), "v": floats(96)})
+    yield Case("instance_norm", [node("InstanceNormalization", "x w v")], {"x": f32("n", 5, "m", 4)}, some[1:2],
+               {"w": floats(5), "v": floats(5)})
+    for op in ("ReduceSum", "ReduceMax", "ReduceMean", "ReduceL2"):
+        extra = {"a": np.array([1])} if op == "ReduceSum" else {}
+        axes = {} if extra else {"axes": [1]}
+        yield Case(f"{op}_rows", [node(op, "x a" if extra else "x", **axes)], {"x": f32("n", "m")}, some[:2] + some[3:],
+                   extra)
+    yield Case("reduce_columns", [node("ReduceMax", "x", axes=[0], keepdims=0)], {"x": f32("n", "m")}, some[:2])
+    yield Case("reduce_all", [node("ReduceMean", "x", keepdims=0)], {"x": f32("n", "m")}, some[:2] + some[3:])
+
+
+def contraction_cases():
+    some = [{"n": 1}, {"n": 63}, {"n": 0}, {"n": 130}]
+    yield Case("matmul", [node("MatMul", "x w")], {"x": f32("n", 33)}, some, {"w": floats(33, 70)})
+    yield Case("matmul_static", [node("MatMul", "x w")], {"x": f32(65, 17)}, [{}], {"w": floats(17, 64)})
+    yield Case("matmul_dynamic", [node("MatMul", "x v")], {"x": f32("a", "b"), "v": f32("b", "c")},
+               [{"a": 5, "b": 3, "c": 2}, {"a": 70, "b": 40, "c": 65}, {"a": 4, "b": 0, "c": 4}])
+    yield Case("matmul_batched", [node("MatMul", "x v")], {"x": f32("n", 2, 20, 31), "v": f32(2, 31, 24)},
+               [{"n": 3}, {"n": 0}])
+    yield Case("matmul_vector", [node("MatMul", "x w")], {"x": f32(1, 200)}, [{}], {"w": floats(200, 50)})
+    yield Case("gemm", [node("Gemm", "x w v", "a", transB=1, alpha=0.5), node("Relu", "a")], {"x": f32("n", 40)}, some,
+               {"w": floats(72, 40), "v": floats(72)})
+    yield Case("gemm_transposed", [node("Gemm", "x w", transA=1)], {"x": f32(40, "n")}, some, {"w": floats(40, 20)})
+    yield Case("epilogue", [node("MatMul", "x w", "a"), node("Add", "a v", "b"), node("Add", "b r", "c"),
+                            node("Tanh", "c")],
+               {"x": f32("n", 33), "r": f32("n", 48)}, some, {"w": floats(33, 48), "v": floats(48)})
+
+
+def window_cases():
+    some = [{"n": 1}, {"n": 3}, {"n": 0}]
+    image = {"x": f32("n", 3, 13, 11)}
+    yield Case("conv", [node("Conv", "x w v", "a", pads=[1, 1, 1, 1]), node("Relu", "a")], image, some,
+               {"w": floats(9, 3, 3, 3), "v": floats(9)})
+    yield Case("conv_strided", [node("Conv", "x w", strides=[2, 3], dilations=[2, 1])], image, some,
+               {"w": floats(16, 3, 3, 2)})
+    yield Case("conv_grouped", [node("Conv", "x w", group=2, pads=[0, 1, 1, 0])], {"x": f32("n", 8, 9, 9)}, some,
+               {"w": floats(24, 4, 3, 3)})
+    yield Case("conv_depthwise", [node("Conv", "x w", group=8)], {"x": f32("n", 8, 9, 9)}, some,
+               {"w": floats(8, 1, 3, 3)})
+    yield Case("conv_dynamic", [node("Conv", "x w", pads=[1, 1, 1, 1])], {"x": f32("n", 3, "h", "w0")},
+               [{"n": 2, "h": 9, "w0": 14}, {"n": 1, "h": 1, "w0": 1}], {"w": floats(8, 3, 3, 3)})
+    yield Case("conv_1d", [node("Conv", "x w")], {"x": f32("n", 4, 50)}, some, {"w": floats(8, 4, 5)})
+    yield Case("conv_transposed", [node("ConvTranspose", "x w", strides=[2, 2])], image, some[:2],
+               {"w": floats(3, 4, 3, 3)})
+    pool = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}
+    yield Case("max_pool", [node("MaxPool", "x", **pool)], image, some)
+    yield Case("average_pool", [node("AveragePool", "x", **pool)], image, some)
+    yield Case("global_pool", [node("GlobalAveragePool", "x")], image, some)
+
+
+def model_cases():
+    yield Case("mlp", [node("Gemm", "x w v", "a"), node("Relu", "a", "b"), node("Gemm", "b w2 v2", "c"),
+                       node("Softmax", "c", axis=1)],
+               {"x": f32("n", 64)}, [{"n": 1}, {"n": 33}],
+               {"w": floats(64, 100), "v": floats(100), "w2": floats(100, 10), "v2": floats(10)})
+    yield Case("lenet", [node("Conv", "x w v", "a", pads=[2, 2, 2, 2]), node("Relu", "a", "b"),
+                         node("MaxPool", "b", "c", kernel_shape=[2, 2], strides=[2, 2]), node("Conv", "c w2 v2", "d"),
+                         node("Relu", "d", "e"), node("MaxPool", "e", "f", kernel_shape=[2, 2], strides=[2, 2]),
+                         node("Flatten", "f", "g"), node("Gemm", "g w3 v3", "h"), node("Relu", "h", "i"),
+                         node("Gemm", "i w4 v4")],
+               {"x": f32("n", 1, 28, 28)}, [{"n": 2}],
+               {"w": floats(6, 1, 5, 5), "v": floats(6), "w2": floats(16, 6, 5, 5), "v2": floats(16),
+                "w3": floats(400, 120), "v3": floats(120), "w4": floats(120, 10), "v4": floats(10)})
+
+
+class Runner:
+    """Compiles cases for the emulator and compares what they answer."""
+
+    def __init__(self, build, tally):
+        self.flags = harness.emulate_device(build)
+        self.compiler = harness.tool(build, "onnx-aot-compile")
+        self.runner = harness.tool(build, "onnx-aot-run")
+        self.tally = tally
+
+    def run(self, case, work):
+        onnx.save(case.model, work / "model.onnx")
+        done = harness.run_limited([self.compiler, work / "model.onnx", "-o", work / "model.so", *self.flags], 120,
+                                   8 * harness.GIB)
+        if not self.tally.check(f"{case.name}: compile", "" if done.status == 0 else done.message() or done.ending()):
+            return
+        reference = onnxruntime.InferenceSession(str(work / "model.onnx"))
+        for sizes in case.sizes:
+            feeds = case.feeds(sizes)
+            expected = dict(zip([o.name for o in reference.get_outputs()], reference.run(None, feeds)))
+            np.savez(work / "in.npz", **feeds)
+            for order in ("forward", "reverse"):
+                os.environ["ONNX_AOT_EMULATOR_ORDER"] = order
+                title = " ".join([case.name, order, *(f"{k}={v}" for k, v in sizes.items())])
+                self.tally.check(title, self.answer(work, expected))
+
+    def answer(self, work, expected):
+        """Runs the module; says what is wrong with its outputs."""
+        done = harness.run_limited([self.runner, work / "model.so", "--inputs", work / "in.npz", "--outputs",
+                                    work / "out.npz"], 120, 8 * harness.GIB)
+        if done.status != 0:
+            return done.message() or done.ending()
+        with np.load(work / "out.npz") as file:
+            got = {name: file[name] for name in file.files}
+        scale = max([float(np.abs(v).max()) for v in expected.values() if v.size and v.dtype != bool] + [1e-30])
+        return harness.compare_outputs(got, expected, rtol=TOLERANCE, atol=TOLERANCE * scale).problem
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    harness.add_build_argument(parser)
+    parser.add_argument("--filter", default="", metavar="RE", help="only cases whose name matches")
+    options = parser.parse_args()
+    tally = harness.Tally()
+    runner = Runner(options.build, tally)
+    for cases in (pointwise_cases, row_cases, contraction_cases, window_cases, model_cases):
+        for case in cases():
+            if re.search(options.filter, case.name):
+                with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+                    runner.run(case, pathlib.Path(work))
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()

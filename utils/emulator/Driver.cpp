@@ -1,0 +1,225 @@
+//===- Driver.cpp - stands in for the CUDA driver -------------------------===//
+//
+// The functions that the runtime looks up, on the host. A device of
+// architecture 0, whose images are shared objects.
+// ONNX_AOT_EMULATOR_ORDER=reverse runs the threads of each block, and the
+// blocks, in the other order.
+//
+//===----------------------------------------------------------------------===//
+#include "Emulator.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace onnx_aot::emulator;
+
+namespace {
+
+enum Result {
+  kOk = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kNotFound = 500,
+  kLaunchFailed = 719
+};
+
+struct Module {
+  void *library;
+};
+
+struct Function {
+  std::string name;
+  void (*thunk)(void **);
+  uint64_t sharedBytes;
+};
+
+/// The last thing that went wrong; like on a device, it stays.
+std::string problem;
+
+Order getOrder() {
+  const char *order = std::getenv("ONNX_AOT_EMULATOR_ORDER");
+  return order && !std::strcmp(order, "reverse") ? Order::Reverse
+                                                 : Order::Forward;
+}
+
+/// Kernels call the emulator by name: its symbols must be seen by all.
+void showSymbols() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&showSymbols), &info) && info.dli_fname)
+    dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+size_t getImageBytes(const void *image) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, image, sizeof(header));
+  return header.e_shoff + size_t(header.e_shentsize) * header.e_shnum;
+}
+
+int failMemory(const char *what) {
+  problem = std::string("emulator: ") + what;
+  return kInvalidValue;
+}
+
+} // namespace
+
+extern "C" {
+
+int cuInit(unsigned) {
+  showSymbols();
+  return kOk;
+}
+
+int cuDeviceGetCount(int *count) {
+  *count = 1;
+  return kOk;
+}
+
+int cuDeviceGet(int *device, int number) {
+  *device = number;
+  return number == 0 ? kOk : kInvalidValue;
+}
+
+int cuDeviceGetAttribute(int *value, int, int) {
+  *value = 0;
+  return kOk;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int) {
+  *context = &problem;
+  return kOk;
+}
+
+int cuCtxSetCurrent(void *context) {
+  return context == &problem ? kOk : kInvalidContext;
+}
+
+int cuModuleLoadData(Module **module, const void *image) {
+  if (std::memcmp(image, ELFMAG, SELFMAG) != 0)
+    return kInvalidImage;
+  int file = memfd_create("kernels", 0);
+  if (file < 0)
+    return kOutOfMemory;
+  size_t bytes = getImageBytes(image);
+  bool isWritten = write(file, image, bytes) == ssize_t(bytes);
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  void *library =
+      isWritten ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  close(file);
+  if (!library) {
+    const char *reason = dlerror();
+    problem = reason ? reason : "the image cannot be written";
+    return kInvalidImage;
+  }
+  *module = new Module{library};
+  return kOk;
+}
+
+int cuModuleUnload(Module *module) {
+  dlclose(module->library);
+  delete module;
+  return kOk;
+}
+
+int cuModuleGetFunction(Function **function, Module *module, const char *name) {
+  auto *thunk = reinterpret_cast<void (*)(void **)>(
+      dlsym(module->library, (std::string(name) + "__thunk").c_str()));
+  auto *shared = static_cast<uint64_t *>(
+      dlsym(module->library, (std::string(name) + "__shared").c_str()));
+  if (!thunk || !shared)
+    return kNotFound;
+  // Lives as long as the process, like the handles of a driver's module do as
+  // long as it: there are few.
+  *function = new Function{name, thunk, *shared};
+  return kOk;
+}
+
+int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
+  if (!bytes)
+    return kInvalidValue;
+  void *memory = allocate(bytes);
+  *pointer = reinterpret_cast<uintptr_t>(memory);
+  return memory ? kOk : kOutOfMemory;
+}
+
+int cuMemFree_v2(unsigned long long pointer) {
+  return release(reinterpret_cast<void *>(pointer))
+             ? kOk
+             : failMemory("memory is freed that was not allocated");
+}
+
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
+                         void *) {
+  auto *target = reinterpret_cast<void *>(to);
+  if (!isAllocated(target, bytes))
+    return failMemory("a copy to the device passes its memory");
+  std::memcpy(target, from, bytes);
+  markWritten(target, bytes);
+  return kOk;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
+                         void *) {
+  auto *source = reinterpret_cast<void *>(from);
+  if (!isAllocated(source, bytes))
+    return failMemory("a copy from the device passes its memory");
+  std::memcpy(to, source, bytes);
+  return kOk;
+}
+
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
+                         size_t bytes, void *) {
+  auto *target = reinterpret_cast<void *>(to);
+  auto *source = reinterpret_cast<void *>(from);
+  if (!isAllocated(target, bytes) || !isAllocated(source, bytes))
+    return failMemory("a copy on the device passes its memory");
+  std::memmove(target, source, bytes);
+  markWritten(target, bytes);
+  return kOk;
+}
+
+int cuStreamCreate(void **stream, unsigned) {
+  *stream = &problem;
+  return kOk;
+}
+
+int cuStreamDestroy_v2(void *) { return kOk; }
+
+int cuStreamSynchronize(void *) { return kOk; }
+
+int cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
+                   unsigned gridZ, unsigned blockX, unsigned blockY,
+                   unsigned blockZ, unsigned dynamicShared, void *,
+                   void **arguments, void **) {
+  if (!gridX || gridY != 1 || gridZ != 1 || !blockX || blockX > 1024 ||
+      blockY != 1 || blockZ != 1 || dynamicShared)
+    return failMemory("a launch of a form that it lacks");
+  Launch launch;
+  launch.name = function->name;
+  launch.thunk = function->thunk;
+  launch.arguments = arguments;
+  launch.blocks = gridX;
+  launch.threads = blockX;
+  launch.sharedBytes = function->sharedBytes;
+  launch.order = getOrder();
+  std::string found = run(launch);
+  if (found.empty())
+    return kOk;
+  problem = found;
+  return kLaunchFailed;
+}
+
+int cuGetErrorString(int result, const char **text) {
+  *text = !problem.empty()         ? problem.c_str()
+          : result == kOutOfMemory ? "out of memory"
+                                   : "emulator error";
+  return kOk;
+}
+
+} // extern "C"

@@ -1,0 +1,230 @@
+//===- Emulator.cpp - blocks, threads, barriers and shuffles --------------===//
+#include "Emulator.h"
+#include "Fiber.h"
+#include "SharedMemory.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace onnx_aot::emulator {
+
+uint32_t launchNumber = 0;
+
+namespace {
+
+constexpr uint32_t kWarp = 32;
+
+struct Thread {
+  Fiber fiber;
+  uint32_t index = 0;
+  bool isDone = false;
+  uint32_t value = 0, partner = 0; ///< of a shuffle
+};
+
+/// Lanes that wait for a shuffle.
+struct Warp {
+  uint32_t arrived = 0, mask = 0;
+};
+
+/// The block that runs, and its threads.
+struct Block {
+  const Launch *launch = nullptr;
+  uint32_t number = 0, alive = 0;
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<Warp> warps;
+  std::vector<uint32_t> ready;   ///< the next to run is the last
+  std::vector<uint32_t> waiting; ///< at the barrier
+  SharedMemory shared;
+  Fiber scheduler;
+  Thread *current = nullptr;
+  std::string problem;
+};
+
+Block block;
+
+/// Puts threads in line so that they run in the launch's order.
+void makeReady(std::vector<uint32_t> &indices) {
+  if (block.launch->order == Order::Reverse)
+    block.ready.insert(block.ready.end(), indices.begin(), indices.end());
+  else
+    block.ready.insert(block.ready.end(), indices.rbegin(), indices.rend());
+  indices.clear();
+}
+
+void leave() { Fiber::switchTo(block.current->fiber, block.scheduler); }
+
+void releaseBarrier() {
+  if (block.waiting.empty() || block.waiting.size() != block.alive)
+    return;
+  block.shared.passBarrier();
+  makeReady(block.waiting);
+}
+
+void runThread() {
+  block.launch->thunk(block.launch->arguments);
+  block.current->isDone = true;
+  --block.alive;
+  releaseBarrier();
+  leave();
+  std::abort(); // a thread that has ended is not entered again
+}
+
+/// Every lane takes its partner's value.
+void exchange(uint32_t warp) {
+  Warp &state = block.warps[warp];
+  std::vector<uint32_t> lanes;
+  std::vector<uint32_t> values(kWarp);
+  for (uint32_t lane = 0; lane < kWarp; ++lane)
+    if (state.mask >> lane & 1)
+      values[lane] = block.threads[warp * kWarp + lane]->value;
+  for (uint32_t lane = 0; lane < kWarp; ++lane) {
+    if (!(state.mask >> lane & 1))
+      continue;
+    Thread &thread = *block.threads[warp * kWarp + lane];
+    thread.value = values[thread.partner];
+    lanes.push_back(thread.index);
+  }
+  state = Warp();
+  makeReady(lanes);
+}
+
+bool prepareBlock(uint32_t number) {
+  const Launch &launch = *block.launch;
+  block.number = number;
+  block.alive = launch.threads;
+  block.waiting.clear();
+  block.ready.clear();
+  block.warps.assign((launch.threads + kWarp - 1) / kWarp, Warp());
+  block.shared.reset(launch.sharedBytes);
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < launch.threads; ++i) {
+    if (block.threads.size() <= i)
+      block.threads.push_back(std::make_unique<Thread>());
+    Thread &thread = *block.threads[i];
+    thread.index = i;
+    thread.isDone = false;
+    if (!thread.fiber.prepare(runThread))
+      return false;
+    all.push_back(i);
+  }
+  makeReady(all);
+  return true;
+}
+
+/// Nobody can run: who waits for what.
+std::string describeDeadlock() {
+  std::string text = "kernel " + block.launch->name + ", block " +
+                     std::to_string(block.number) +
+                     ": deadlock: " + std::to_string(block.waiting.size()) +
+                     " of " + std::to_string(block.alive) +
+                     " threads are at the barrier";
+  for (size_t warp = 0; warp < block.warps.size(); ++warp)
+    if (block.warps[warp].arrived)
+      text += ", warp " + std::to_string(warp) + " waits for a shuffle";
+  return text;
+}
+
+} // namespace
+
+void fail(const std::string &what) {
+  uint32_t thread = block.current->index;
+  block.problem = "kernel " + block.launch->name + ", block " +
+                  std::to_string(block.number) + ", thread " +
+                  std::to_string(thread) + ": " + what;
+  leave(); // for good: the block is given up
+}
+
+uint32_t currentThread() {
+  return block.number * block.launch->threads + block.current->index;
+}
+
+std::string run(const Launch &launch) {
+  block.launch = &launch;
+  block.problem.clear();
+  ++launchNumber;
+  for (uint32_t i = 0; i < launch.blocks; ++i) {
+    uint32_t number =
+        launch.order == Order::Forward ? i : launch.blocks - 1 - i;
+    if (!prepareBlock(number))
+      return "no memory for the threads of kernel " + launch.name;
+    while (!block.ready.empty() && block.problem.empty()) {
+      Thread &next = *block.threads[block.ready.back()];
+      block.ready.pop_back();
+      block.current = &next;
+      Fiber::switchTo(block.scheduler, next.fiber);
+    }
+    if (!block.problem.empty())
+      return block.problem;
+    if (block.alive)
+      return describeDeadlock();
+  }
+  return "";
+}
+
+} // namespace onnx_aot::emulator
+
+using namespace onnx_aot::emulator;
+
+//===--- What kernels call
+//----------------------------------------------------===//
+
+extern "C" {
+
+uint32_t onnx_aot_emu_register(uint32_t number) {
+  switch (number) {
+  case 0:
+    return block.current->index;
+  case 1:
+    return block.number;
+  case 2:
+    return block.launch->blocks;
+  default:
+    fail("it reads a register that the emulator lacks");
+    return 0;
+  }
+}
+
+void onnx_aot_emu_barrier() {
+  block.waiting.push_back(block.current->index);
+  releaseBarrier();
+  leave();
+}
+
+uint32_t onnx_aot_emu_shuffle(uint32_t mask, uint32_t value,
+                              uint32_t distance) {
+  Thread &thread = *block.current;
+  uint32_t lane = thread.index % kWarp, warp = thread.index / kWarp;
+  Warp &state = block.warps[warp];
+  if (!(mask >> lane & 1))
+    fail("it shuffles under a mask without its own lane");
+  if (state.arrived && state.mask != mask)
+    fail("the lanes of a warp shuffle under different masks");
+  thread.value = value;
+  thread.partner = lane ^ distance;
+  if (thread.partner >= kWarp || !(mask >> thread.partner & 1))
+    fail("it shuffles with a lane that the mask does not name");
+  state.mask = mask;
+  state.arrived |= 1u << lane;
+  if (state.arrived == mask)
+    exchange(warp);
+  leave();
+  return thread.value;
+}
+
+void *onnx_aot_emu_shared(uint64_t offset) { return block.shared.at(offset); }
+
+void onnx_aot_emu_shared_load(const void *address, uint32_t bytes) {
+  if (const char *what =
+          block.shared.read(address, bytes, block.current->index))
+    fail(what);
+}
+
+void onnx_aot_emu_shared_store(const void *address, uint32_t bytes) {
+  if (const char *what =
+          block.shared.write(address, bytes, block.current->index))
+    fail(what);
+}
+
+} // extern "C"
