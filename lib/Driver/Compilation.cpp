@@ -126,6 +126,7 @@ LogicalResult Compilation::generateCode() {
     GpuCodegenOptions gpu;
     gpu.host = options;
     gpu.emulate = invocation.device.emulate;
+    gpu.architecture = invocation.device.getLowestArchitecture();
     gpu.report = invocation.checkOnly;
     if (failed(runPasses([&](PassManager &manager) {
           if (invocation.device.enabled)

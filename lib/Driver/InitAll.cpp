@@ -1,5 +1,4 @@
-//===- InitAll.cpp - register everything
-//------------------------------------===//
+//===- InitAll.cpp - register everything ----------------------------------===//
 
 #include "onnx-aot/InitAll.h"
 #include "onnx-aot/Autodiff/Passes.h"

@@ -3,16 +3,18 @@
 // The functions that the runtime looks up, on the host. A device of
 // architecture 0, whose images are shared objects.
 // ONNX_AOT_EMULATOR_ORDER=reverse runs the threads of each block, and the
-// blocks, in the other order.
+// blocks, in the other order; ONNX_AOT_EMULATOR_BLOCKS=N launches no more than
+// N blocks.
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -43,10 +45,21 @@ struct Function {
 /// The last thing that went wrong; like on a device, it stays.
 std::string problem;
 
+/// There is one device: one call at a time.
+std::mutex device;
+
 Order getOrder() {
   const char *order = std::getenv("ONNX_AOT_EMULATOR_ORDER");
   return order && !std::strcmp(order, "reverse") ? Order::Reverse
                                                  : Order::Forward;
+}
+
+/// Kernels must do with any number of blocks: ONNX_AOT_EMULATOR_BLOCKS limits
+/// it.
+unsigned getMaxBlocks() {
+  const char *text = std::getenv("ONNX_AOT_EMULATOR_BLOCKS");
+  int count = text ? std::atoi(text) : 0;
+  return count > 0 ? unsigned(count) : ~0u;
 }
 
 /// Kernels call the emulator by name: its symbols must be seen by all.
@@ -141,6 +154,7 @@ int cuModuleGetFunction(Function **function, Module *module, const char *name) {
 }
 
 int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
+  std::lock_guard<std::mutex> lock(device);
   if (!bytes)
     return kInvalidValue;
   void *memory = allocate(bytes);
@@ -149,6 +163,7 @@ int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
 }
 
 int cuMemFree_v2(unsigned long long pointer) {
+  std::lock_guard<std::mutex> lock(device);
   return release(reinterpret_cast<void *>(pointer))
              ? kOk
              : failMemory("memory is freed that was not allocated");
@@ -156,6 +171,7 @@ int cuMemFree_v2(unsigned long long pointer) {
 
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
                          void *) {
+  std::lock_guard<std::mutex> lock(device);
   auto *target = reinterpret_cast<void *>(to);
   if (!isAllocated(target, bytes))
     return failMemory("a copy to the device passes its memory");
@@ -166,6 +182,7 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
 
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
                          void *) {
+  std::lock_guard<std::mutex> lock(device);
   auto *source = reinterpret_cast<void *>(from);
   if (!isAllocated(source, bytes))
     return failMemory("a copy from the device passes its memory");
@@ -175,6 +192,7 @@ int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
 
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
                          size_t bytes, void *) {
+  std::lock_guard<std::mutex> lock(device);
   auto *target = reinterpret_cast<void *>(to);
   auto *source = reinterpret_cast<void *>(from);
   if (!isAllocated(target, bytes) || !isAllocated(source, bytes))
@@ -197,6 +215,7 @@ int cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
                    unsigned gridZ, unsigned blockX, unsigned blockY,
                    unsigned blockZ, unsigned dynamicShared, void *,
                    void **arguments, void **) {
+  std::lock_guard<std::mutex> lock(device);
   if (!gridX || gridY != 1 || gridZ != 1 || !blockX || blockX > 1024 ||
       blockY != 1 || blockZ != 1 || dynamicShared)
     return failMemory("a launch of a form that it lacks");
@@ -204,7 +223,7 @@ int cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
   launch.name = function->name;
   launch.thunk = function->thunk;
   launch.arguments = arguments;
-  launch.blocks = gridX;
+  launch.blocks = std::min(gridX, getMaxBlocks());
   launch.threads = blockX;
   launch.sharedBytes = function->sharedBytes;
   launch.order = getOrder();

@@ -1,8 +1,10 @@
 //===- Emulator.cpp - blocks, threads, barriers and shuffles --------------===//
 #include "Emulator.h"
 #include "Fiber.h"
+#include "Fragments.h"
 #include "SharedMemory.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -21,11 +23,13 @@ struct Thread {
   uint32_t index = 0;
   bool isDone = false;
   uint32_t value = 0, partner = 0; ///< of a shuffle
+  Fragments fragments;             ///< of a product
 };
 
-/// Lanes that wait for a shuffle.
+/// Lanes that wait for each other, in a shuffle or a product.
 struct Warp {
   uint32_t arrived = 0, mask = 0;
+  bool multiplies = false;
 };
 
 /// The block that runs, and its threads.
@@ -90,6 +94,20 @@ void exchange(uint32_t warp) {
   makeReady(lanes);
 }
 
+/// All lanes' fragments are there.
+void multiplyWarp(uint32_t warp) {
+  Fragments *fragments[kWarp];
+  std::vector<uint32_t> lanes;
+  for (uint32_t lane = 0; lane < kWarp; ++lane) {
+    Thread &thread = *block.threads[warp * kWarp + lane];
+    fragments[lane] = &thread.fragments;
+    lanes.push_back(thread.index);
+  }
+  multiply(fragments);
+  block.warps[warp] = Warp();
+  makeReady(lanes);
+}
+
 bool prepareBlock(uint32_t number) {
   const Launch &launch = *block.launch;
   block.number = number;
@@ -122,7 +140,7 @@ std::string describeDeadlock() {
                      " threads are at the barrier";
   for (size_t warp = 0; warp < block.warps.size(); ++warp)
     if (block.warps[warp].arrived)
-      text += ", warp " + std::to_string(warp) + " waits for a shuffle";
+      text += ", warp " + std::to_string(warp) + " waits for its lanes";
   return text;
 }
 
@@ -199,7 +217,7 @@ uint32_t onnx_aot_emu_shuffle(uint32_t mask, uint32_t value,
   Warp &state = block.warps[warp];
   if (!(mask >> lane & 1))
     fail("it shuffles under a mask without its own lane");
-  if (state.arrived && state.mask != mask)
+  if (state.arrived && (state.mask != mask || state.multiplies))
     fail("the lanes of a warp shuffle under different masks");
   thread.value = value;
   thread.partner = lane ^ distance;
@@ -211,6 +229,27 @@ uint32_t onnx_aot_emu_shuffle(uint32_t mask, uint32_t value,
     exchange(warp);
   leave();
   return thread.value;
+}
+
+void onnx_aot_emu_multiply(uint32_t isBf16, uint32_t a0, uint32_t a1,
+                           uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1,
+                           float c0, float c1, float c2, float c3,
+                           float *sums) {
+  Thread &thread = *block.current;
+  uint32_t lane = thread.index % kWarp, warp = thread.index / kWarp;
+  if (block.launch->threads < (warp + 1) * kWarp)
+    fail("it multiplies in a warp that is not whole");
+  Warp &state = block.warps[warp];
+  if (state.arrived && !state.multiplies)
+    fail("the lanes of a warp shuffle and multiply at once");
+  thread.fragments = {
+      isBf16 != 0, {a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3}};
+  state.multiplies = true;
+  state.arrived |= 1u << lane;
+  if (state.arrived == ~0u)
+    multiplyWarp(warp);
+  leave();
+  std::copy(thread.fragments.c, thread.fragments.c + 4, sums);
 }
 
 void *onnx_aot_emu_shared(uint64_t offset) { return block.shared.at(offset); }

@@ -8,6 +8,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <algorithm>
+
 namespace onnx_aot {
 
 /// The device to compile for.
@@ -18,6 +20,16 @@ struct DeviceOptions {
   bool emulate = false;
   /// Architectures by number: 80 for sm_80. Empty: the lowest supported.
   std::vector<unsigned> architectures;
+  /// The architecture that all kernels must do for; the emulator knows the
+  /// newest that any family asks for.
+  unsigned getLowestArchitecture() const {
+    return emulate ? 90
+           : architectures.empty()
+               ? 75
+               : *std::min_element(architectures.begin(), architectures.end());
+  }
+  /// NVIDIA's assembler; with it each architecture also gets machine code.
+  std::string assembler;
 };
 
 /// The lowest architecture that kernels are compiled for.

@@ -1,5 +1,4 @@
-//===- ExternalizeConstants.cpp - tensor constants to the weights buffer
-//----===//
+//===- ExternalizeConstants.cpp - tensor constants to the weights buffer --===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"

@@ -1,5 +1,4 @@
-//===- DefineDeviceServices.cpp - calls of the runtime's device
-//-------------===//
+//===- DefineDeviceServices.cpp - calls of the runtime's device -----------===//
 
 #include "DeviceCalls.h"
 

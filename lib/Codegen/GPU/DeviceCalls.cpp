@@ -1,5 +1,4 @@
-//===- DeviceCalls.cpp - what host code asks of the device
-//------------------===//
+//===- DeviceCalls.cpp - what host code asks of the device ----------------===//
 
 #include "DeviceCalls.h"
 

@@ -1,5 +1,4 @@
-//===- EmitDeviceKernels.cpp - device code for every launched kernel
-//--------===//
+//===- EmitDeviceKernels.cpp - device code for every launched kernel ------===//
 
 #include "DeviceCalls.h"
 #include "KernelFamily.h"
@@ -55,7 +54,7 @@ struct EmitDeviceKernels
       auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
       bodies.insert(body);
       SmallVector<Type> types(launch.getOperandTypes());
-      KernelAnalysis analysis(body, types);
+      KernelAnalysis analysis(body, types, architecture);
       if (failed(analysis.analyze())) {
         onHost.insert(body);
         if (report)

@@ -1,5 +1,4 @@
-//===- EmulateDevice.cpp - device kernels as checked host code
-//--------------===//
+//===- EmulateDevice.cpp - device kernels as checked host code ------------===//
 
 #include "KernelWriter.h"
 
@@ -138,6 +137,8 @@ private:
       op->erase();
       return success();
     }
+    if (auto product = dyn_cast<NVVM::MmaOp>(op))
+      return replaceProduct(product);
     auto shuffle = dyn_cast<NVVM::ShflOp>(op);
     if (!shuffle || shuffle.getKind() != NVVM::ShflKind::bfly ||
         !shuffle.getType().isInteger(32))
@@ -145,6 +146,44 @@ private:
     replace(op, call("onnx_aot_emu_shuffle", i32(),
                      {shuffle.getThreadMask(), shuffle.getVal(),
                       shuffle.getOffset()}));
+    return success();
+  }
+
+  /// A product of fragments: registers by value, the sums through memory.
+  LogicalResult replaceProduct(NVVM::MmaOp op) {
+    std::optional<NVVM::MMATypes> kind = op.getMultiplicandAPtxType();
+    NVVM::MMAShapeAttr shape = op.getShapeAttr();
+    bool isBf16 = kind == NVVM::MMATypes::bf16;
+    if (!kind || (!isBf16 && *kind != NVVM::MMATypes::f16) ||
+        shape.getM() != 16 || shape.getN() != 8 || shape.getK() != 16)
+      return op->emitError("the emulator lacks this operation");
+    SmallVector<Value> arguments{constant(i32(), isBf16)};
+    for (OperandRange fragments : {op.getOperandA(), op.getOperandB()})
+      for (Value word : fragments)
+        arguments.push_back(
+            word.getType() == i32()
+                ? word
+                : LLVM::BitcastOp::create(*builder, i32(), word).getResult());
+    llvm::append_range(arguments, op.getOperandC());
+    Type f32 = builder->getF32Type();
+    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+    Value sums;
+    {
+      OpBuilder::InsertionGuard guard(*builder);
+      builder->setInsertionPointToStart(&function.getBody().front());
+      sums = LLVM::AllocaOp::create(*builder, pointer, f32, constant(i32(), 4));
+    }
+    arguments.push_back(sums);
+    call("onnx_aot_emu_multiply", none(), arguments);
+    Value result = LLVM::PoisonOp::create(*builder, op.getType());
+    for (int64_t i = 0; i < 4; ++i) {
+      Value place =
+          LLVM::GEPOp::create(*builder, pointer, f32, sums,
+                              ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(i)});
+      Value sum = LLVM::LoadOp::create(*builder, f32, place);
+      result = LLVM::InsertValueOp::create(*builder, result, sum, i);
+    }
+    replace(op, result);
     return success();
   }
 

@@ -1,7 +1,7 @@
-//===- KernelAnalysis.cpp - what a device kernel has to compute
-//-------------===//
+//===- KernelAnalysis.cpp - what a device kernel has to compute -----------===//
 
 #include "KernelAnalysis.h"
+#include "ExpandDeviceMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,8 +41,9 @@ bool isDeviceOp(Operation *op) {
     return true;
   // Written as arithmetic when kernels are lowered, in single precision.
   if (isa<math::ExpOp, math::TanhOp, math::ErfOp, math::LogOp, math::Log1pOp,
-          math::Log2Op, math::ExpM1Op, math::SinOp, math::CosOp, math::AtanOp,
-          math::Atan2Op, math::RsqrtOp, math::RoundOp>(op))
+          math::Log2Op, math::ExpM1Op, math::Atan2Op, math::RsqrtOp,
+          math::RoundOp>(op) ||
+      isExpandedInDouble(op))
     return !op->getResult(0).getType().isF64();
   return false;
 }

@@ -29,12 +29,16 @@ struct SizeSource {
 class KernelAnalysis {
 public:
   /// `types` are those of the launch's operands: buffers and scalars.
-  KernelAnalysis(mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Type> types)
-      : kernel(kernel), types(types) {}
+  KernelAnalysis(mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Type> types,
+                 unsigned architecture)
+      : kernel(kernel), types(types), architecture(architecture) {}
 
   /// Fails when the kernel cannot run on the device; then `getReason` says why.
   llvm::LogicalResult analyze();
   llvm::StringRef getReason() const { return reason; }
+
+  /// The lowest architecture that must run the kernel: 80 for sm_80.
+  unsigned getArchitecture() const { return architecture; }
 
   mlir::func::FuncOp getKernel() const { return kernel; }
   llvm::ArrayRef<mlir::Type> getTypes() const { return types; }
@@ -61,6 +65,7 @@ private:
 
   mlir::func::FuncOp kernel;
   llvm::SmallVector<mlir::Type> types;
+  unsigned architecture;
   std::string reason;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
   std::optional<codegen::KernelDomain> domain;

@@ -1,5 +1,4 @@
-//===- KernelFamily.cpp - which generator writes a kernel
-//-------------------===//
+//===- KernelFamily.cpp - which generator writes a kernel -----------------===//
 
 #include "KernelFamily.h"
 
@@ -10,7 +9,8 @@ using namespace mlir;
 namespace onnx_aot::gpu_kernel {
 
 const KernelFamily &selectFamily(const KernelAnalysis &kernel) {
-  for (const KernelFamily *family : {&getContractionFamily(), &getRowFamily()})
+  for (const KernelFamily *family :
+       {&getTensorCoreFamily(), &getContractionFamily(), &getRowFamily()})
     if (family->matches(kernel))
       return *family;
   return getPointFamily();

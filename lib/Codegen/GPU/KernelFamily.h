@@ -43,6 +43,8 @@ public:
 /// The family that writes a kernel; every kernel has one.
 const KernelFamily &selectFamily(const KernelAnalysis &kernel);
 
+/// Products of 16-bit floats on tensor cores.
+const KernelFamily &getTensorCoreFamily();
 /// Products of a tile through shared memory.
 const KernelFamily &getContractionFamily();
 /// A warp or block for each row that is reduced.

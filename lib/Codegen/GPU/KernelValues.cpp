@@ -1,5 +1,4 @@
-//===- KernelValues.cpp - values at a point of a kernel's dimensions
-//--------===//
+//===- KernelValues.cpp - values at a point of a kernel's dimensions ------===//
 
 #include "KernelWriter.h"
 

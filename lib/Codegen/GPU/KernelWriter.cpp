@@ -1,5 +1,4 @@
-//===- KernelWriter.cpp - functions, indices and memory of kernels
-//----------===//
+//===- KernelWriter.cpp - functions, indices and memory of kernels --------===//
 
 #include "KernelWriter.h"
 
@@ -294,6 +293,23 @@ Value KernelWriter::shuffle(Value value, int64_t distance) {
              : arith::BitcastOp::create(builder, type, bits).getResult();
 }
 
+SmallVector<Value> KernelWriter::multiplyFragments(ValueRange a, ValueRange b,
+                                                   ValueRange sums, Type type) {
+  NVVM::MMATypes kind =
+      type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  auto result = LLVM::LLVMStructType::getLiteral(
+      builder.getContext(), SmallVector<Type>(4, builder.getF32Type()));
+  Value product = NVVM::MmaOp::create(
+      builder, result, a, b, sums, ArrayRef<int64_t>{16, 8, 16}, std::nullopt,
+      std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                     NVVM::MMALayout::col});
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < 4; ++i)
+    values.push_back(LLVM::ExtractValueOp::create(builder, product, i));
+  return values;
+}
+
 //===--- Memory -----------------------------------------------------------===//
 
 Value KernelWriter::shared(Type element, int64_t count, StringRef name) {
@@ -318,6 +334,12 @@ static Value elementAddress(ImplicitLocOpBuilder &builder, Value base,
 Value KernelWriter::loadShared(Value base, Type type, Value index) {
   return LLVM::LoadOp::create(builder, type,
                               elementAddress(builder, base, type, index));
+}
+
+Value KernelWriter::loadSharedAs(Value base, Type element, Value index,
+                                 Type type) {
+  return LLVM::LoadOp::create(builder, type,
+                              elementAddress(builder, base, element, index));
 }
 
 void KernelWriter::storeShared(Value value, Value base, Value index) {

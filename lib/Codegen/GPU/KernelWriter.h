@@ -75,6 +75,13 @@ public:
   /// The value of the lane `distance` up or down (xor), any device type.
   mlir::Value shuffle(mlir::Value value, int64_t distance);
 
+  /// The warp's sums of 16x8 results plus the product of fragments of 16x16 and
+  /// 16x8 elements of a 16-bit type.
+  llvm::SmallVector<mlir::Value> multiplyFragments(mlir::ValueRange a,
+                                                   mlir::ValueRange b,
+                                                   mlir::ValueRange sums,
+                                                   mlir::Type type);
+
   //===--- Memory ---------------------------------------------------------===//
 
   /// Static shared memory of `count` elements.
@@ -82,6 +89,9 @@ public:
   mlir::Value loadShared(mlir::Value base, mlir::Type type, mlir::Value index);
   /// A number that this kernel has not used for a name yet.
   unsigned nextNumber() { return numNames++; }
+  /// Loads `type` from the element's place on.
+  mlir::Value loadSharedAs(mlir::Value base, mlir::Type element,
+                           mlir::Value index, mlir::Type type);
   void storeShared(mlir::Value value, mlir::Value base, mlir::Value index);
   mlir::Value load(mlir::Value tensorArgument,
                    llvm::ArrayRef<mlir::Value> indices);

@@ -1,5 +1,6 @@
-//===- LowerDeviceKernels.cpp - kernel bodies to the LLVM dialect
-//-----------===//
+//===- LowerDeviceKernels.cpp - kernel bodies to the LLVM dialect ---------===//
+
+#include "ExpandDeviceMath.h"
 
 #include "onnx-aot/Codegen/GPU/Passes.h"
 
@@ -83,11 +84,12 @@ private:
           {math::ExpOp::getOperationName(), math::TanhOp::getOperationName(),
            math::ErfOp::getOperationName(), math::LogOp::getOperationName(),
            math::Log1pOp::getOperationName(), math::Log2Op::getOperationName(),
-           math::ExpM1Op::getOperationName(), math::AtanOp::getOperationName(),
+           math::ExpM1Op::getOperationName(),
            math::Atan2Op::getOperationName()},
           name);
     });
     math::populateExpansionPatterns(patterns, {StringRef("rsqrt")});
+    populateExpandDeviceMathPatterns(patterns);
     arith::populateArithExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     return applyPatternsGreedily(getOperation(), std::move(patterns));

@@ -1,5 +1,4 @@
-//===- OutlineBufferOps.cpp - kernels from copies and loops on buffers
-//------===//
+//===- OutlineBufferOps.cpp - kernels from copies and loops on buffers ----===//
 
 #include "KernelAnalysis.h"
 

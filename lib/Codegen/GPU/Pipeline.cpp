@@ -1,5 +1,4 @@
-//===- Pipeline.cpp - from linalg on tensors to host and device code
-//--------===//
+//===- Pipeline.cpp - from linalg on tensors to host and device code ------===//
 
 #include "onnx-aot/Codegen/GPU/Pipeline.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"
@@ -44,6 +43,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   manager.addPass(createOutlineBufferOps());
   // 3. Write the kernels for the buffers they got.
   EmitDeviceKernelsOptions emit;
+  emit.architecture = options.architecture;
   emit.report = options.report;
   manager.addPass(createEmitDeviceKernels(emit));
   // 4. What is left is host code, which has to see what the device wrote.

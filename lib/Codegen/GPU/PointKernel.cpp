@@ -1,5 +1,4 @@
-//===- PointKernel.cpp - a thread for each result
-//---------------------------===//
+//===- PointKernel.cpp - a thread for each result -------------------------===//
 //
 // Pointwise ops, transpositions, gathers, pooling, and every reduction that no
 // other family takes: a thread runs over the reduction dimensions itself, so

@@ -1,5 +1,4 @@
-//===- RowKernel.cpp - a warp or block for each row
-//-------------------------===//
+//===- RowKernel.cpp - a warp or block for each row -----------------------===//
 //
 // Softmax, normalisations and reductions along what lies side by side in
 // memory. The lanes run over the reduced elements; partial results meet by

@@ -1,5 +1,4 @@
-//===- SyncHostAccess.cpp - announce what host code reads and writes
-//--------===//
+//===- SyncHostAccess.cpp - announce what host code reads and writes ------===//
 
 #include "DeviceCalls.h"
 

@@ -37,6 +37,8 @@ def EmitDeviceKernels : Pass<"gpu-emit-device-kernels", "::mlir::ModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
   let options = [
+    Option<"architecture", "architecture", "unsigned", "75",
+           "The lowest architecture that must run the kernels: 80 for sm_80">,
     Option<"report", "report", "bool", "false",
            "Warn of each kernel that stays on the host">
   ];

@@ -11,6 +11,8 @@ namespace onnx_aot {
 /// How code for host and device is generated.
 struct GpuCodegenOptions {
   CodegenOptions host;
+  /// The lowest architecture that must run the kernels: 80 for sm_80.
+  unsigned architecture = 75;
   /// Kernels become host code for the emulating driver.
   bool emulate = false;
   /// Warn of everything that stays on the host.

@@ -1,0 +1,190 @@
+//===- Product.cpp - kernels that sum up products -------------------------===//
+
+#include "Product.h"
+#include "KernelFamily.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace onnx_aot::codegen;
+
+namespace onnx_aot::gpu_kernel {
+
+//===--- Analysis ---------------------------------------------------------===//
+
+/// The 16-bit type that both factors are widened from to f32; null if they are
+/// not.
+static Type findNarrow(Value a, Value b, linalg::GenericOp op) {
+  auto getSource = [&](Value value) -> Type {
+    auto extend = value.getDefiningOp<arith::ExtFOp>();
+    if (!extend || extend->getBlock() != op.getBody() ||
+        !value.getType().isF32())
+      return {};
+    Type type = extend.getIn().getType();
+    return type.isF16() || type.isBF16() ? type : Type();
+  };
+  Type type = getSource(a);
+  return type == getSource(b) ? type : Type();
+}
+
+/// Collects what computes `side.value`; fails where that is not one element of
+/// each input.
+static bool collect(Side &side, linalg::GenericOp op,
+                    const KernelDomain &domain) {
+  ArrayRef<unsigned> loops = domain.getLoopDims(op);
+  SmallVector<Value> work{side.value};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != op.getBody())
+        continue;
+      OpOperand *input = op.getMatchingOpOperand(argument);
+      if (!op.isDpsInput(input))
+        return false;
+      if (!llvm::is_contained(side.inputs, input))
+        side.inputs.push_back(input);
+      continue;
+    }
+    Operation *definer = value.getDefiningOp();
+    if (definer->getBlock() != op.getBody())
+      continue;
+    if (isa<tensor::ExtractOp>(definer))
+      return false;
+    if (!side.ops.insert(definer).second)
+      continue;
+    if (auto index = dyn_cast<linalg::IndexOp>(definer))
+      side.used.insert(loops[index.getDim()]);
+    llvm::append_range(work, definer->getOperands());
+  }
+  for (OpOperand *input : side.inputs) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+      if (map.isFunctionOfDim(loop))
+        side.used.insert(loops[loop]);
+    if (map.getNumResults())
+      if (auto last = dyn_cast<AffineDimExpr>(map.getResults().back()))
+        side.isDeepest |= domain.isReductionDim(loops[last.getPosition()]);
+  }
+  return !side.inputs.empty();
+}
+
+std::optional<Product> findProduct(const KernelAnalysis &kernel) {
+  const KernelDomain &domain = kernel.getDomain();
+  Product product;
+  product.op = kernel.getOps().front();
+  std::optional<Combiner> combiner = getCombiner(product.op);
+  if (!combiner || !isa<arith::AddFOp, arith::AddIOp>(combiner->op) ||
+      domain.isRowwise())
+    return std::nullopt;
+  for (linalg::GenericOp op : kernel.getOps().drop_front())
+    if (!isPointwise(op))
+      return std::nullopt;
+  Value term = combiner->op->getOperand(1 - combiner->accumulator);
+  Operation *multiply = term.getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply) ||
+      !term.hasOneUse() || multiply->getBlock() != product.op.getBody() ||
+      term.getType().isInteger(1))
+    return std::nullopt;
+
+  Side a, b;
+  a.value = multiply->getOperand(0);
+  b.value = multiply->getOperand(1);
+  product.narrow = findNarrow(a.value, b.value, product.op);
+  if (product.narrow)
+    for (Side *side : {&a, &b})
+      side->value = side->value.getDefiningOp()->getOperand(0);
+  if (!collect(a, product.op, domain) || !collect(b, product.op, domain))
+    return std::nullopt;
+  SmallVector<unsigned> order = getResultOrder(kernel);
+  for (unsigned dim : order) {
+    if (a.used.contains(dim) == b.used.contains(dim))
+      product.batch.push_back(dim);
+    else
+      (a.used.contains(dim) ? a : b).dims.push_back(dim);
+  }
+  for (unsigned dim : domain.getLoopDims(product.op))
+    if (domain.isReductionDim(dim))
+      product.depth.push_back(dim);
+  // Columns are what lies side by side in the result.
+  bool swap = !order.empty() && a.used.contains(order.back()) &&
+              !b.used.contains(order.back());
+  product.rows = swap ? b : a;
+  product.columns = swap ? a : b;
+  return product;
+}
+
+//===--- Code -------------------------------------------------------------===//
+
+Value evaluateSide(KernelWriter &w, const Product &product, const Side &side,
+                   const Point &point) {
+  IRMapping mapping;
+  w.bindInputs(product.op, point, mapping, [&](OpOperand &input) {
+    return llvm::is_contained(side.inputs, &input);
+  });
+  w.evaluateBody(product.op, point, mapping,
+                 [&](Operation *op) { return !side.ops.contains(op); });
+  return w.lookup(mapping, side.value);
+}
+
+void loadSlice(KernelWriter &w, const Product &product, const Side &side,
+               const Point &at, Value begin, Value first, int64_t lines,
+               int64_t depth, int64_t threads, Value slice,
+               function_ref<Value(Value, Value)> place) {
+  Value count = w.product(side.dims), end = w.product(product.depth);
+  // Neighbouring threads read neighbouring elements.
+  int64_t fast = side.isDeepest ? depth : lines;
+  Value fastIndex = w.rem(w.threadIndex(), w.constant(fast));
+  Value slowIndex = w.div(w.threadIndex(), w.constant(fast));
+  int64_t slowSteps = threads / fast;
+  Value zero = arith::ConstantOp::create(
+      w.b(), cast<TypedAttr>(w.b().getZeroAttr(side.value.getType())));
+  w.loop(w.constant(0), w.constant(lines * depth / threads), w.constant(1), {},
+         [&](Value step, ValueRange) {
+           Value slow = w.add(slowIndex, w.mul(step, w.constant(slowSteps)));
+           Value k = side.isDeepest ? fastIndex : slow;
+           Value line = side.isDeepest ? slow : fastIndex;
+           Value lineIndex = w.add(begin, line), depthIndex = w.add(first, k);
+           Value isInside =
+               w.both(w.less(lineIndex, count), w.less(depthIndex, end));
+           Value element = w.choose(isInside, zero, [&] {
+             Point point = at;
+             w.delinearize(lineIndex, side.dims, point);
+             w.delinearize(depthIndex, product.depth, point);
+             return evaluateSide(w, product, side, point);
+           });
+           w.storeShared(element, slice, place(line, k));
+           return SmallVector<Value>();
+         });
+}
+
+TileGrid::TileGrid(KernelWriter &w, const Product &product, int64_t tile)
+    : rowTiles(w.ceilDiv(w.product(product.rows.dims), tile)),
+      columnTiles(w.ceilDiv(w.product(product.columns.dims), tile)) {
+  count = w.mul(w.mul(rowTiles, columnTiles), w.product(product.batch));
+}
+
+std::pair<Value, Value> TileGrid::place(KernelWriter &w, const Product &product,
+                                        Value number, int64_t tile,
+                                        Point &point) const {
+  Value column = w.mul(w.rem(number, columnTiles), w.constant(tile));
+  Value rest = w.div(number, columnTiles);
+  Value row = w.mul(w.rem(rest, rowTiles), w.constant(tile));
+  w.delinearize(w.div(rest, rowTiles), product.batch, point);
+  return {row, column};
+}
+
+void storeResult(KernelWriter &w, const Product &product, const Point &at,
+                 Value row, Value column, Value sum) {
+  Value isInside = w.both(w.less(row, w.product(product.rows.dims)),
+                          w.less(column, w.product(product.columns.dims)));
+  w.when(isInside, [&] {
+    Point point = at;
+    w.delinearize(row, product.rows.dims, point);
+    w.delinearize(column, product.columns.dims, point);
+    w.define(product.op, point, sum);
+    w.storeResults(point);
+  });
+}
+
+} // namespace onnx_aot::gpu_kernel

@@ -1,0 +1,69 @@
+//===- Product.h - kernels that sum up products -----------------*- C++ -*-===//
+
+#ifndef ONNX_AOT_CODEGEN_GPU_PRODUCT_H
+#define ONNX_AOT_CODEGEN_GPU_PRODUCT_H
+
+#include "KernelWriter.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+namespace onnx_aot::gpu_kernel {
+
+/// One operand of a product.
+struct Side {
+  /// Ops of the body that compute it, and the inputs they read.
+  llvm::DenseSet<mlir::Operation *> ops;
+  llvm::SmallVector<mlir::OpOperand *> inputs;
+  mlir::Value value;
+  /// Parallel dimensions that only it has: rows, or columns, of the result.
+  llvm::SmallVector<unsigned> dims;
+  llvm::SmallDenseSet<unsigned> used;
+  /// Neighbours in memory are neighbours along the reduction.
+  bool isDeepest = false;
+};
+
+/// A kernel as a matrix product: sums over `depth` of rows times columns, for
+/// each point of `batch`. What lies side by side in the result is a column.
+struct Product {
+  mlir::linalg::GenericOp op;
+  Side rows, columns;
+  llvm::SmallVector<unsigned> batch, depth;
+  /// Operands are of this type and are widened to f32 before they are
+  /// multiplied; the sides' values are what they are before. Null for other
+  /// products.
+  mlir::Type narrow;
+};
+
+/// Finds the product that a kernel is, pointwise ops after it aside.
+std::optional<Product> findProduct(const KernelAnalysis &kernel);
+
+/// One operand's element at a point.
+mlir::Value evaluateSide(KernelWriter &writer, const Product &product,
+                         const Side &side, const Point &point);
+
+/// Copies `lines` rows (or columns) from number `begin` on, and `depth` steps
+/// of the reduction from `first` on, to shared memory; zeros stand outside. The
+/// element (line, k) goes to `place(line, k)`.
+void loadSlice(KernelWriter &writer, const Product &product, const Side &side,
+               const Point &at, mlir::Value begin, mlir::Value first,
+               int64_t lines, int64_t depth, int64_t threads, mlir::Value slice,
+               llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> place);
+
+/// The tiles of the result by number: rows and columns from which a tile goes.
+struct TileGrid {
+  mlir::Value rowTiles, columnTiles, count;
+  TileGrid(KernelWriter &writer, const Product &product, int64_t tile);
+  /// Writes the batch indices of a tile and returns its first row and column.
+  std::pair<mlir::Value, mlir::Value> place(KernelWriter &writer,
+                                            const Product &product,
+                                            mlir::Value number, int64_t tile,
+                                            Point &point) const;
+};
+
+/// Stores a result of the product, through the ops after it, if it is inside.
+void storeResult(KernelWriter &writer, const Product &product, const Point &at,
+                 mlir::Value row, mlir::Value column, mlir::Value sum);
+
+} // namespace onnx_aot::gpu_kernel
+
+#endif // ONNX_AOT_CODEGEN_GPU_PRODUCT_H
