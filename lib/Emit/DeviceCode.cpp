@@ -1,5 +1,4 @@
-//===- DeviceCode.cpp - kernels as images for a device
-//----------------------===//
+//===- DeviceCode.cpp - kernels as images for a device --------------------===//
 
 #include "onnx-aot/Emit/DeviceCode.h"
 #include "Stages.h"
@@ -21,6 +20,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -191,6 +191,67 @@ static llvm::Expected<DeviceImage> emitPtx(gpu::GPUModuleOp kernels,
                      std::string(text.begin(), text.end())};
 }
 
+//===--- Machine code
+//-------------------------------------------------------===//
+
+/// Calls `use` with the names of two temporary files.
+static llvm::Error
+withFiles(StringRef from, StringRef to,
+          llvm::function_ref<llvm::Error(StringRef, StringRef)> use) {
+  llvm::SmallString<128> fromPath, toPath;
+  using llvm::sys::fs::createTemporaryFile;
+  if (std::error_code error = createTemporaryFile("kernels", from, fromPath))
+    return llvm::errorCodeToError(error);
+  llvm::FileRemover removeFrom(fromPath);
+  if (std::error_code error = createTemporaryFile("kernels", to, toPath))
+    return llvm::errorCodeToError(error);
+  llvm::FileRemover removeTo(toPath);
+  return use(fromPath, toPath);
+}
+
+static llvm::Error writeFile(StringRef path, StringRef bytes) {
+  return llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+    os << bytes;
+    return llvm::Error::success();
+  });
+}
+
+static llvm::Expected<std::string> readFile(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return llvm::errorCodeToError(file.getError());
+  return (*file)->getBuffer().str();
+}
+
+static llvm::Expected<DeviceImage> assemble(const DeviceImage &ptx,
+                                            StringRef assembler) {
+  DeviceImage image{ONNX_AOT_IMAGE_CUBIN, ptx.architecture, ""};
+  llvm::Error error = withFiles(
+      "ptx", "cubin", [&](StringRef text, StringRef code) -> llvm::Error {
+        if (llvm::Error error =
+                writeFile(text, StringRef(ptx.bytes).drop_back()))
+          return error;
+        std::string architecture =
+                        ("-arch=sm_" + Twine(ptx.architecture)).str(),
+                    reason;
+        int status = llvm::sys::ExecuteAndWait(
+            assembler, {assembler, architecture, text, "-o", code},
+            std::nullopt, {}, 0, 0, &reason);
+        if (status != 0)
+          return createStringError("'" + assembler.str() +
+                                   "' does not assemble the kernels" +
+                                   (reason.empty() ? "" : ": " + reason));
+        auto bytes = readFile(code);
+        if (!bytes)
+          return bytes.takeError();
+        image.bytes = std::move(*bytes);
+        return llvm::Error::success();
+      });
+  if (error)
+    return error;
+  return image;
+}
+
 //===--- Emulation --------------------------------------------------------===//
 
 /// Kernels as a shared object of the host, which the emulating driver loads.
@@ -211,27 +272,24 @@ static llvm::Expected<DeviceImage> emitEmulated(gpu::GPUModuleOp kernels,
           emit(**module, **machine, llvm::CodeGenFileType::ObjectFile, object))
     return error;
 
-  llvm::SmallString<128> objectPath, imagePath;
-  using llvm::sys::fs::createTemporaryFile;
-  if (std::error_code error = createTemporaryFile("kernels", "o", objectPath))
-    return llvm::errorCodeToError(error);
-  llvm::FileRemover removeObject(objectPath);
-  if (std::error_code error = createTemporaryFile("kernels", "so", imagePath))
-    return llvm::errorCodeToError(error);
-  llvm::FileRemover removeImage(imagePath);
-  if (llvm::Error error =
-          llvm::writeToOutput(objectPath, [&](llvm::raw_ostream &os) {
-            os.write(object.data(), object.size());
-            return llvm::Error::success();
-          }))
+  DeviceImage image{ONNX_AOT_IMAGE_EMULATOR, 0, ""};
+  llvm::Error error =
+      withFiles("o", "so", [&](StringRef from, StringRef to) -> llvm::Error {
+        if (llvm::Error error =
+                writeFile(from, StringRef(object.data(), object.size())))
+          return error;
+        if (llvm::Error error =
+                linkSharedObject({from.str()}, to, "kernels", "kernels"))
+          return error;
+        auto bytes = readFile(to);
+        if (!bytes)
+          return bytes.takeError();
+        image.bytes = std::move(*bytes);
+        return llvm::Error::success();
+      });
+  if (error)
     return error;
-  if (llvm::Error error = linkSharedObject({std::string(objectPath)}, imagePath,
-                                           "kernels", "kernels"))
-    return error;
-  auto image = llvm::MemoryBuffer::getFile(imagePath);
-  if (!image)
-    return llvm::errorCodeToError(image.getError());
-  return DeviceImage{ONNX_AOT_IMAGE_EMULATOR, 0, (*image)->getBuffer().str()};
+  return image;
 }
 
 //===--- All --------------------------------------------------------------===//
@@ -266,6 +324,12 @@ onnx_aot::compileDeviceCode(ModuleOp module, const TargetOptions &host,
     auto image = emitPtx(kernels, architecture);
     if (!image)
       return image.takeError();
+    if (!options.assembler.empty()) {
+      auto assembled = assemble(*image, options.assembler);
+      if (!assembled)
+        return assembled.takeError();
+      code.images.push_back(std::move(*assembled));
+    }
     code.images.push_back(std::move(*image));
   }
   kernels.erase();

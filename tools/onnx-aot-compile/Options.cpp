@@ -53,6 +53,10 @@ struct Flags {
       "gpu-arch", cl::value_desc("sm_80,..."), cl::cat(category),
       cl::desc("Architectures to compile kernels for (default: sm_75, which "
                "later ones run too); emu for the emulator")};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::value_desc("FILE"), cl::cat(category),
+      cl::desc("NVIDIA's assembler: also store machine code for each "
+               "architecture, so that no driver has to compile")};
   cl::opt<Weights> weights{
       "weights", cl::init(Weights::Embed), cl::cat(category),
       cl::desc("Where the weights go:"),
@@ -203,6 +207,9 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
   if (!device)
     fail(llvm::toString(device.takeError()));
   invocation.device = *device;
+  invocation.device.assembler = flags.ptxas;
+  if (!flags.ptxas.empty() && device->architectures.empty())
+    fail("--ptxas wants --device=cuda and architectures");
   if (invocation.printPhase == Phase::Device && !device->enabled)
     fail("--emit=ptx wants --device=cuda");
   invocation.prefix = flags.prefix;
