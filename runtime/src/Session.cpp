@@ -48,7 +48,8 @@ private:
   Status reserveMemory(const OnnxAotModule &module);
   Status beginOnDevice(const Module &module, const OnnxAotTensor *inputs,
                        RunServices &services);
-  Status finishOnDevice(const OnnxAotModule &module);
+  Status finishOnDevice(const OnnxAotModule &module,
+                        const OnnxAotTensor *inputs);
   void *arena() { return callerArena ? callerArena : ownArena.data(); }
 
   void *callerArena;
@@ -216,13 +217,19 @@ Status SessionState::beginOnDevice(const Module &handle,
   return Status();
 }
 
-/// Brings the outputs to the host.
-Status SessionState::finishOnDevice(const OnnxAotModule &module) {
+/// Brings the results to the host.
+Status SessionState::finishOnDevice(const OnnxAotModule &module,
+                                    const OnnxAotTensor *inputs) {
   Status result;
+  auto finish = [&](const void *data, std::optional<uint64_t> bytes) {
+    if (data && result.ok())
+      result = device->finishOutput(data, bytes.value_or(0));
+  };
   for (int32_t i = 0; i < module.num_outputs; ++i)
-    if (slots[i].data && result.ok())
-      result = device->finishOutput(
-          slots[i].data, *plannedBytes(module.outputs[i], slots[i].dims));
+    finish(slots[i].data, plannedBytes(module.outputs[i], slots[i].dims));
+  for (int32_t i = 0; i < module.num_inputs; ++i)
+    if (module.inputs[i].flags & ONNX_AOT_VALUE_IN_OUT)
+      finish(inputs[i].data, plannedBytes(module.inputs[i], inputs[i].dims));
   Status finished = device->finishRun();
   return result.ok() ? finished : result;
 }
@@ -269,7 +276,7 @@ Status SessionState::run(const Module &handle, int threads,
                  outputPointers.data(), arena());
   Status result = services.result(answer);
   if (device)
-    if (Status status = finishOnDevice(module); result.ok())
+    if (Status status = finishOnDevice(module, inputs); result.ok())
       result = status;
   if (!result.ok())
     return result;

@@ -65,6 +65,10 @@ Status DeviceMemory::beginRun(const void *weights, uint64_t bytes,
                               Report newReport) {
   if (Status status = driver.enter(); !status.ok())
     return status;
+  // What the last run did not use, the next hardly will.
+  for (Block &block : unused)
+    (void)driver.release(block.memory);
+  unused.clear();
   for (Region &region : regions)
     recycle(region);
   regions.clear();
