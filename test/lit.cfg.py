@@ -14,6 +14,8 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]]
 )
 config.substitutions.append(("%python", config.python))
+# Stands in for the CUDA driver.
+config.substitutions.append(("%emulator", os.path.join(config.build_dir, "lib", "libonnx-aot-emulator.so")))
 
 # Objects for other processors run where a C library and an emulator are there.
 for arch in ["aarch64", "riscv64"]:

@@ -298,7 +298,7 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=2, metavar="N")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="seconds for one process")
     parser.add_argument("--memory", type=float, default=12, metavar="GIB", help="address space of one process")
-    parser.add_argument("--device", choices=["cpu", "emu"], default="cpu", help="emu: kernels for a GPU, emulated")
+    harness.add_device_argument(parser)
     parser.add_argument("--dynamic", action="store_true", help="make every input dimension symbolic first")
     parser.add_argument("--min-found", type=int, default=1, metavar="N", help="fewest cases that must be found")
     parser.add_argument("--min-pass", type=int, default=1, metavar="N", help="fewest cases that must pass")
@@ -309,8 +309,6 @@ def arguments():
     parser.add_argument("--reasons", type=int, default=20, metavar="N", help="print the N most frequent refusals")
     parser.add_argument("--verbose", action="store_true", help="print a line for each case")
     options = harness.parse_arguments(parser)
-    if options.device == "emu":
-        options.flags = [*harness.emulate_device(options.build), *options.flags]
     if not options.suite:
         options.suite = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data"
     return options

@@ -26,6 +26,11 @@ def add_build_argument(parser):
     parser.add_argument("--build", type=pathlib.Path, default=default, help="build folder (default: %(default)s)")
 
 
+def add_device_argument(parser):
+    """Adds --device, which parse_arguments turns into flags."""
+    parser.add_argument("--device", choices=["cpu", "emu"], default="cpu", help="emu: kernels for a GPU, emulated")
+
+
 def parse_arguments(parser):
     """Parses the command line; what follows a "--" goes to onnx-aot-compile, as `flags`."""
     arguments = sys.argv[1:]
@@ -33,6 +38,8 @@ def parse_arguments(parser):
     parser.epilog = "Flags of onnx-aot-compile may follow after --."
     options = parser.parse_args(arguments[:cut])
     options.flags = arguments[cut + 1:]
+    if getattr(options, "device", "cpu") == "emu":
+        options.flags = [*emulate_device(options.build), *options.flags]
     return options
 
 

@@ -23,6 +23,8 @@ suites=(
   training
   gradients
   gpu
+  gpu-models
+  gpu-conformance
   models
   examples
   training-cli
@@ -60,6 +62,8 @@ suite() {
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;
     gpu) python test/Integration/gpu.py --build "$build" ;;
+    gpu-models) python test/Integration/models.py --models "$models" --device emu --filter 'minilm|orientation|silero-static' ;;
+    gpu-conformance) python utils/conformance.py --known "$known" --device emu --sample 200 --jobs "$jobs" --min-found 200 ;;
     hostile) python test/Integration/hostile.py ;;
     damaged) python utils/fuzz-import.py --models "$models" ;;
     conformance) python utils/conformance.py --known "$known" --sample 200 --jobs "$jobs" --min-found 200 --min-pass 191 ;;

@@ -3,7 +3,7 @@
 
 Every family of kernels at static, dynamic, odd and empty sizes, in both orders in which the emulator runs threads.
 The emulator ends a run at the first access outside of memory, race, missing barrier or read of what nobody wrote, so
-each case is also a check of these. usage: gpu.py [--build DIR] [--filter RE]
+each case is also a check of these. usage: gpu.py [--build DIR] [--filter RE] [--real ARCHITECTURE]
 """
 import argparse
 import os
@@ -33,8 +33,9 @@ def floats(*shape):
 class Case:
     """A model and the sizes of its symbolic dimensions to run it with."""
 
-    def __init__(self, name, nodes, inputs, sizes, weights=None, outputs=("y",)):
+    def __init__(self, name, nodes, inputs, sizes, weights=None, outputs=("y",), reference=None, tolerance=TOLERANCE):
         self.name, self.sizes, self.inputs = name, sizes, inputs
+        self.reference, self.tolerance = reference, tolerance
         values = [helper.make_tensor_value_info(n, t, s) for n, (t, s) in inputs.items()]
         results = [helper.make_empty_tensor_value_info(n) for n in outputs]
         graph = helper.make_graph(nodes, name, values, results,
@@ -85,6 +86,10 @@ def pointwise_cases():
     yield Case("slice", [node("Slice", "x b e a s")], {"x": f32("n", "m")}, some[1:2] + some[3:],
                {"b": np.array([1]), "e": np.array([1000]), "a": np.array([1]), "s": np.array([2])})
     yield Case("pad", [node("Pad", "x p")], {"x": f32("n", "m")}, some, {"p": np.array([1, 2, 0, 3])})
+    yield Case("trigonometry", chain("Sin", "Atan", "Cos", "Tan", "Asinh", "Sinh"), {"x": f32("n", "m")}, some)
+    yield Case("hyperbolic", chain("Cosh", "Log", "Tanh"), {"x": f32("n", "m")}, some)
+    yield Case("inverse", chain("Sigmoid", "Asin", "Sigmoid", "Acos"), {"x": f32("n", "m")}, some[1:2] + some[3:])
+    yield Case("power", [node("Abs", "x", "a"), node("Pow", "a v")], {"x": f32("n", "m"), "v": f32("n", 1)}, some)
     yield Case("integers", [node("Add", "x x", "a"), node("Mul", "a x")],
                {"x": (TensorProto.INT64, ["n", "m"])}, some)
     yield Case("cast", [node("Cast", "x", "a", to=TensorProto.FLOAT16), node("Cast", "a", to=TensorProto.FLOAT)],
@@ -127,6 +132,31 @@ def contraction_cases():
                {"x": f32("n", 33), "r": f32("n", 48)}, some, {"w": floats(33, 48), "v": floats(48)})
 
 
+def rounded(array, kind):
+    """The nearest numbers of a 16-bit type, as f64."""
+    if kind == TensorProto.FLOAT16:
+        return array.astype(np.float16).astype(np.float64)
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.uint64)
+    bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000
+    return bits.astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def narrow_cases():
+    """Products on tensor cores. onnxruntime may leave the rounding of operands out, so numpy says what is right."""
+    some = [{"n": 1}, {"n": 70}, {"n": 0}]
+    for kind, name, tolerance in ((TensorProto.FLOAT16, "half", 1e-3), (TensorProto.BFLOAT16, "bfloat", 8e-3)):
+        nodes = [node("Cast", "x", "a", to=kind), node("Cast", "v", "b", to=kind), node("MatMul", "a b", "c"),
+                 node("Cast", "c", to=TensorProto.FLOAT)]
+
+        def product(feeds, kind=kind):
+            exact = rounded(feeds["x"], kind) @ rounded(feeds["v"], kind)
+            return {"y": rounded(exact.astype(np.float32), kind).astype(np.float32)}
+        for shape, inputs in (("", {"x": f32("n", 50), "v": f32(50, 72)}),
+                              ("_batched", {"x": f32("n", 3, 33, 64), "v": f32(3, 64, 40)}),
+                              ("_row_major", {"x": f32("n", 16), "v": f32(16, 16)})):
+            yield Case(f"tensor_{name}{shape}", nodes, inputs, some, reference=product, tolerance=tolerance)
+
+
 def window_cases():
     some = [{"n": 1}, {"n": 3}, {"n": 0}]
     image = {"x": f32("n", 3, 13, 11)}
@@ -167,8 +197,10 @@ def model_cases():
 class Runner:
     """Compiles cases for the emulator and compares what they answer."""
 
-    def __init__(self, build, tally):
-        self.flags = harness.emulate_device(build)
+    def __init__(self, build, tally, architecture):
+        self.flags = ["--device=cuda", f"--gpu-arch={architecture}"] if architecture else harness.emulate_device(build)
+        # Few blocks: kernels run over their results in strides of the grid.
+        self.orders = ["real"] if architecture else ["forward", "reverse", "forward 2"]
         self.compiler = harness.tool(build, "onnx-aot-compile")
         self.runner = harness.tool(build, "onnx-aot-run")
         self.tally = tally
@@ -179,17 +211,18 @@ class Runner:
                                    8 * harness.GIB)
         if not self.tally.check(f"{case.name}: compile", "" if done.status == 0 else done.message() or done.ending()):
             return
-        reference = onnxruntime.InferenceSession(str(work / "model.onnx"))
+        session = None if case.reference else onnxruntime.InferenceSession(str(work / "model.onnx"))
         for sizes in case.sizes:
             feeds = case.feeds(sizes)
-            expected = dict(zip([o.name for o in reference.get_outputs()], reference.run(None, feeds)))
+            expected = case.reference(feeds) if case.reference else \
+                dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds)))
             np.savez(work / "in.npz", **feeds)
-            for order in ("forward", "reverse"):
-                os.environ["ONNX_AOT_EMULATOR_ORDER"] = order
+            for order in self.orders:
+                os.environ["ONNX_AOT_EMULATOR_ORDER"], _, os.environ["ONNX_AOT_EMULATOR_BLOCKS"] = order.partition(" ")
                 title = " ".join([case.name, order, *(f"{k}={v}" for k, v in sizes.items())])
-                self.tally.check(title, self.answer(work, expected))
+                self.tally.check(title, self.answer(work, expected, case.tolerance))
 
-    def answer(self, work, expected):
+    def answer(self, work, expected, tolerance):
         """Runs the module; says what is wrong with its outputs."""
         done = harness.run_limited([self.runner, work / "model.so", "--inputs", work / "in.npz", "--outputs",
                                     work / "out.npz"], 120, 8 * harness.GIB)
@@ -198,17 +231,18 @@ class Runner:
         with np.load(work / "out.npz") as file:
             got = {name: file[name] for name in file.files}
         scale = max([float(np.abs(v).max()) for v in expected.values() if v.size and v.dtype != bool] + [1e-30])
-        return harness.compare_outputs(got, expected, rtol=TOLERANCE, atol=TOLERANCE * scale).problem
+        return harness.compare_outputs(got, expected, rtol=tolerance, atol=tolerance * scale).problem
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     harness.add_build_argument(parser)
     parser.add_argument("--filter", default="", metavar="RE", help="only cases whose name matches")
+    parser.add_argument("--real", metavar="sm_80", help="run on a GPU of this architecture, not in the emulator")
     options = parser.parse_args()
     tally = harness.Tally()
-    runner = Runner(options.build, tally)
-    for cases in (pointwise_cases, row_cases, contraction_cases, window_cases, model_cases):
+    runner = Runner(options.build, tally, options.real)
+    for cases in (pointwise_cases, row_cases, contraction_cases, narrow_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:

@@ -199,6 +199,7 @@ def main():
     parser.add_argument("--filter", default="", metavar="RE")
     parser.add_argument("--jobs", type=int, default=2)
     harness.add_build_argument(parser)
+    harness.add_device_argument(parser)
     options = harness.parse_arguments(parser)
     chosen = [(m, options.models) for m in MODELS]
     if options.generated:
