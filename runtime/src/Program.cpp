@@ -255,13 +255,22 @@ Status Program::run(const OnnxAotTensor *users, size_t numUsers,
     inputPointers[i] = inputs[i].data ? inputs[i].data : emptyTensorAddress();
   for (size_t i = 0; i < slots.size(); ++i)
     outputPointers[i] = slots[i].data;
-  RunServices services(descriptor(), memory.pool.get(), memory.threads, slots);
+  if (!device)
+    if (Status status = openDevice(*module, device); !status.ok())
+      return status;
+  RunServices services(descriptor(), memory.pool.get(), memory.threads, slots,
+                       device.get());
   OnnxAotRuntime table = services.table();
+  DeviceRun onDevice{device.get(), descriptor(), inputs.data(), slots};
+  if (Status status = onDevice.begin(module->weights(), memory.arena.data(),
+                                     neededArena, services);
+      !status.ok())
+    return status;
   started = true;
   int32_t answer = descriptor().run(&table, module->weights(), symbols.data(),
                                     inputPointers.data(), outputPointers.data(),
                                     memory.arena.data());
-  if (Status status = services.result(answer); !status.ok())
+  if (Status status = onDevice.finish(services.result(answer)); !status.ok())
     return status;
   giveOutputs(outputs, numOutputs);
   return Status();

@@ -3,6 +3,7 @@
 #define ONNX_AOT_RUNTIME_SRC_PROGRAM_H
 
 #include "CheckCall.h"
+#include "DeviceRun.h"
 #include "RunServices.h"
 #include "TrainerMemory.h"
 
@@ -73,6 +74,9 @@ private:
   bool planned = false;
   uint64_t neededArena = 0;
   std::vector<OutputSlot> slots;
+  /// Null without device code, or before the first run. All state lies on the
+  /// host between runs.
+  std::unique_ptr<DeviceMemory> device;
   std::vector<OnnxAotTensor> requested;
   std::vector<MemoryUse> uses;
   std::vector<const void *> inputPointers;

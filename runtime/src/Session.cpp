@@ -2,7 +2,7 @@
 #include "onnx-aot/runtime/Session.h"
 
 #include "CheckCall.h"
-#include "LoadedModule.h"
+#include "DeviceRun.h"
 #include "RunServices.h"
 #include "Text.h"
 
@@ -24,9 +24,6 @@ public:
   }
   std::shared_ptr<ThreadPool> pool;     ///< null with one thread
   std::unique_ptr<DeviceMemory> device; ///< null without device code
-
-  /// Opens the device that the module was compiled for.
-  Status openDevice(const Module &module);
   /// 1 while a run is in progress. A word: not every target swaps bytes.
   std::atomic<int> running{0};
 
@@ -46,10 +43,6 @@ private:
   GrowingBlock *freeBlock(const OnnxAotModule &module, int32_t output,
                           const OnnxAotTensor *inputs);
   Status reserveMemory(const OnnxAotModule &module);
-  Status beginOnDevice(const Module &module, const OnnxAotTensor *inputs,
-                       RunServices &services);
-  Status finishOnDevice(const OnnxAotModule &module,
-                        const OnnxAotTensor *inputs);
   void *arena() { return callerArena ? callerArena : ownArena.data(); }
 
   void *callerArena;
@@ -184,56 +177,6 @@ Status SessionState::reserveMemory(const OnnxAotModule &module) {
   return Status();
 }
 
-Status SessionState::openDevice(const Module &module) {
-  auto loaded = module.loaded->device();
-  if (!loaded)
-    return loaded.status();
-  auto made = DeviceMemory::create(*loaded);
-  if (!made)
-    return made.status();
-  device = std::move(*made);
-  return Status();
-}
-
-/// Tells the device of all memory that the run is given.
-Status SessionState::beginOnDevice(const Module &handle,
-                                   const OnnxAotTensor *inputs,
-                                   RunServices &services) {
-  const OnnxAotModule &module = handle.descriptor();
-  if (Status status = device->beginRun(
-          handle.weights(), module.weight_bytes,
-          [&](const Status &reason) { services.report(reason); });
-      !status.ok())
-    return status;
-  device->add(arena(), neededArena, /*isValid=*/false);
-  for (int32_t i = 0; i < module.num_outputs; ++i)
-    if (!slots[i].dependsOnData)
-      device->add(slots[i].data,
-                  *plannedBytes(module.outputs[i], slots[i].dims),
-                  /*isValid=*/false);
-  for (int32_t i = 0; i < module.num_inputs; ++i)
-    device->add(inputs[i].data, *plannedBytes(module.inputs[i], inputs[i].dims),
-                /*isValid=*/true);
-  return Status();
-}
-
-/// Brings the results to the host.
-Status SessionState::finishOnDevice(const OnnxAotModule &module,
-                                    const OnnxAotTensor *inputs) {
-  Status result;
-  auto finish = [&](const void *data, std::optional<uint64_t> bytes) {
-    if (data && result.ok())
-      result = device->finishOutput(data, bytes.value_or(0));
-  };
-  for (int32_t i = 0; i < module.num_outputs; ++i)
-    finish(slots[i].data, plannedBytes(module.outputs[i], slots[i].dims));
-  for (int32_t i = 0; i < module.num_inputs; ++i)
-    if (module.inputs[i].flags & ONNX_AOT_VALUE_IN_OUT)
-      finish(inputs[i].data, plannedBytes(module.inputs[i], inputs[i].dims));
-  Status finished = device->finishRun();
-  return result.ok() ? finished : result;
-}
-
 Status SessionState::run(const Module &handle, int threads,
                          const OnnxAotTensor *inputs, size_t numInputs,
                          OnnxAotTensor *outputs, size_t numOutputs) {
@@ -268,18 +211,16 @@ Status SessionState::run(const Module &handle, int threads,
     outputPointers[i] = slots[i].data;
   RunServices services(module, pool.get(), threads, slots, device.get());
   OnnxAotRuntime table = services.table();
-  if (device)
-    if (Status status = beginOnDevice(handle, inputs, services); !status.ok())
-      return status;
+  DeviceRun onDevice{device.get(), module, inputs, slots};
+  if (Status status =
+          onDevice.begin(handle.weights(), arena(), neededArena, services);
+      !status.ok())
+    return status;
   int32_t answer =
       module.run(&table, handle.weights(), symbols.data(), inputPointers.data(),
                  outputPointers.data(), arena());
-  Status result = services.result(answer);
-  if (device)
-    if (Status status = finishOnDevice(module, inputs); result.ok())
-      result = status;
-  if (!result.ok())
-    return result;
+  if (Status status = onDevice.finish(services.result(answer)); !status.ok())
+    return status;
 
   for (int32_t i = 0; i < module.num_outputs; ++i) {
     outputs[i].data = slots[i].data;
@@ -326,9 +267,8 @@ Expected<Session> Session::create(const Module &module,
     if (Status status = state->pool->reserve(options.threads - 1); !status.ok())
       return status;
   }
-  if (module->device_code)
-    if (Status status = state->openDevice(module); !status.ok())
-      return status;
+  if (Status status = openDevice(*module.loaded, state->device); !status.ok())
+    return status;
   return Session(module, options.threads, std::move(state));
 }
 

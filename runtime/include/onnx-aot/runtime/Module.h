@@ -48,7 +48,7 @@ public:
   ONNX_AOT_API Expected<Plan> plan(const std::vector<int64_t> &symbols) const;
 
 private:
-  friend class SessionState;
+  friend class Session;
   explicit Module(std::shared_ptr<const LoadedModule> loaded)
       : loaded(std::move(loaded)) {}
   std::shared_ptr<const LoadedModule> loaded;
