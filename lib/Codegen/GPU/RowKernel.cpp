@@ -78,6 +78,9 @@ struct RowFamily final : KernelFamily {
     const KernelAnalysis &kernel = w.analysis();
     const KernelDomain &domain = kernel.getDomain();
     bool isWarp = isWarpRow(kernel);
+    bool isAlone = llvm::count_if(kernel.getOps(), [](linalg::GenericOp op) {
+                     return !isPointwise(op);
+                   }) == 1;
     Value lane =
         isWarp ? w.rem(w.threadIndex(), w.constant(kWarp)) : w.threadIndex();
     int64_t lanes = isWarp ? kWarp : getThreads(kernel);
@@ -114,7 +117,7 @@ struct RowFamily final : KernelFamily {
                         .front();
         sum = combineLanes(w, combiner, sum);
         if (!isWarp)
-          sum = combineWarps(w, combiner, sum, lanes / kWarp);
+          sum = combineWarps(w, combiner, sum, lanes / kWarp, isAlone);
         w.define(op, point, w.combine(combiner, w.getInitial(op), sum));
       }
       if (!stored.empty())
@@ -158,10 +161,10 @@ private:
     return sum;
   }
 
-  /// Every thread adds up the warps' sums. The first barrier keeps the sums
-  /// until all have read those of before.
+  /// Every thread adds up the warps' sums. `isAlone`: no other reduction of the
+  /// kernel has a barrier between the sums of one row and those of the next.
   static Value combineWarps(KernelWriter &w, const Combiner &combiner,
-                            Value sum, int64_t warps) {
+                            Value sum, int64_t warps, bool isAlone) {
     Type type = sum.getType();
     // A byte holds what is smaller than one.
     bool isBit = type.isInteger(1);
@@ -169,7 +172,8 @@ private:
       sum = arith::ExtUIOp::create(w.b(), w.b().getI8Type(), sum);
     Value sums =
         w.shared(sum.getType(), warps, ("sums" + Twine(w.nextNumber())).str());
-    w.barrier();
+    if (isAlone)
+      w.barrier();
     Value isFirst = arith::CmpIOp::create(
         w.b(), arith::CmpIPredicate::eq,
         w.rem(w.threadIndex(), w.constant(kWarp)), w.constant(0));
