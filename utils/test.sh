@@ -23,6 +23,7 @@ suites=(
   training
   gradients
   gpu
+  gpu-mutations
   gpu-models
   gpu-conformance
   models
@@ -62,6 +63,7 @@ suite() {
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;
     gpu) python test/Integration/gpu.py --build "$build" ;;
+    gpu-mutations) python test/Integration/gpu-mutations.py --build "$build" ;;
     gpu-models) python test/Integration/models.py --models "$models" --device emu --filter 'minilm|orientation|silero-static' ;;
     gpu-conformance) python utils/conformance.py --known "$known" --device emu --sample 200 --jobs "$jobs" --min-found 200 ;;
     hostile) python test/Integration/hostile.py ;;

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Break kernels on purpose and see that the emulator's checks notice.
+
+Each barrier of a kernel is taken out, each edge predicate made always true, one at a time; the run must end with an
+error or a wrong answer. A mutation that nobody notices is a hole in the tests, or code that is not needed.
+usage: gpu-mutations.py [--build DIR]
+"""
+import argparse
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "utils"))
+import harness  # noqa: E402
+
+FLOAT = TensorProto.FLOAT
+# Model and the sizes of its inputs: large enough for a second slice and a second warp, and odd.
+MODELS = {
+    "contraction": ("MatMul", {}, {"x": (67, 37), "v": (37, 70)}),
+    "rows": ("Softmax", {"axis": 1}, {"x": (3, 1100)}),
+    "sums": ("ReduceL1", {"axes": [1]}, {"x": (3, 1100)}),
+    "short rows": ("Softmax", {"axis": 1}, {"x": (9, 40)}),
+    "point": ("Tanh", {}, {"x": (3, 100)}),
+}
+# What is looked for in a kernel's text, and what stands there afterwards.
+BARRIER = re.compile(r"^\s*nvvm\.barrier0\n", re.M)
+EDGE = re.compile(r"^(\s*%\d+ = )llvm\.and %\d+, %\d+\s*: i1$", re.M)
+BOUND = re.compile(r"^(\s*%\d+ = )llvm\.icmp \"(?:slt|eq)\" %\d+, %\d+ : i32$", re.M)
+
+
+def mutations(family, text):
+    """Yields (what, text) for each way to break the kernels of a module."""
+    host, kernels = text[:text.index("gpu.module")], text[text.index("gpu.module"):]
+    for what, broken in kernel_mutations(family, kernels):
+        yield what, host + broken
+
+
+def kernel_mutations(family, text):
+    """The same for the kernels alone."""
+    for number, found in enumerate(BARRIER.finditer(text)):
+        yield f"barrier {number}", text[:found.start()] + text[found.end():]
+    # Products have their edges in conjunctions, the others have one bound each.
+    for number, found in enumerate((EDGE if family == "contraction" else BOUND).finditer(text)):
+        always = found.group(1) + "llvm.mlir.constant(true) : i1"
+        yield f"edge {number}", text[:found.start()] + always + text[found.end():]
+
+
+class Mutator:
+    """Compiles a model to kernels, and mutated kernels to modules."""
+
+    def __init__(self, build, work):
+        harness.emulate_device(build)
+        self.work = work
+        self.tools = {name: harness.tool(build, f"onnx-aot-{name}") for name in ("compile", "opt", "run")}
+
+    def call(self, name, *arguments):
+        return harness.run_limited([self.tools[name], *arguments], 60, 8 * harness.GIB)
+
+    def kernels(self, op, attributes, inputs):
+        """Returns the module's text with its kernels, in the LLVM dialect."""
+        values = [helper.make_tensor_value_info(n, FLOAT, s) for n, s in inputs.items()]
+        graph = helper.make_graph([helper.make_node(op, list(inputs), ["y"], **attributes)], "model", values,
+                                  [helper.make_empty_tensor_value_info("y")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        onnx.save(model, self.work / "model.onnx")
+        linalg, kernels = self.work / "linalg.mlir", self.work / "kernels.mlir"
+        done = self.call("compile", self.work / "model.onnx", "--emit=linalg", "-o", linalg)
+        if done.status == 0:
+            done = self.call("opt", linalg, "--pass-pipeline=builtin.module(gpu-codegen)", "-o", kernels)
+        return kernels.read_text() if done.status == 0 else sys.exit(done.message() or done.ending())
+
+    def answer(self, text, inputs):
+        """Runs kernels; returns their output, or the reason why there is none."""
+        mutated, emulated, module = (self.work / n for n in ("mutated.mlir", "emulated.mlir", "model.so"))
+        mutated.write_text(text)
+        (self.work / "out.npz").unlink(missing_ok=True)
+        steps = (("opt", mutated, "--pass-pipeline=builtin.module(gpu.module(gpu-emulate-device))", "-o", emulated),
+                 ("compile", emulated, "--device=cuda", "--gpu-arch=emu", "-o", module))
+        for step in steps:
+            done = self.call(*step)
+            if done.status != 0:
+                sys.exit(f"a mutated module does not compile: {done.message() or done.ending()}")
+        np.savez(self.work / "in.npz", **inputs)
+        done = self.call("run", module, "--inputs", self.work / "in.npz", "--outputs", self.work / "out.npz")
+        if done.status != 0:
+            return done.message() or done.ending()
+        with np.load(self.work / "out.npz") as file:
+            return file["y"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    harness.add_build_argument(parser)
+    options = parser.parse_args()
+    tally = harness.Tally()
+    random = np.random.default_rng(3)
+    with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+        mutator = Mutator(options.build, pathlib.Path(work))
+        for family, (op, attributes, shapes) in MODELS.items():
+            inputs = {n: random.standard_normal(s).astype(np.float32) for n, s in shapes.items()}
+            text = mutator.kernels(op, attributes, shapes)
+            whole = mutator.answer(text, inputs)
+            if not tally.check(f"{family}: as it is", whole if isinstance(whole, str) else ""):
+                continue
+            found = list(mutations(family, text))
+            tally.check(f"{family}: {len(found)} mutations", "" if found else "nothing to break")
+            for what, broken in found:
+                for order, blocks in (("forward", "0"), ("reverse", "0"), ("forward", "1"), ("reverse", "1")):
+                    os.environ["ONNX_AOT_EMULATOR_ORDER"], os.environ["ONNX_AOT_EMULATOR_BLOCKS"] = order, blocks
+                    got = mutator.answer(broken, inputs)
+                    if isinstance(got, str) or not np.array_equal(got, whole):
+                        break
+                noticed = isinstance(got, str) or not np.array_equal(got, whole)
+                tally.check(f"{family}: without {what}", "" if noticed else "nobody notices",
+                            got[:110] if isinstance(got, str) else "wrong answer")
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
