@@ -65,26 +65,29 @@ static LogicalResult gradThresholdedRelu(ThresholdedReluOp op,
   return success();
 }
 
+/// factor e ^ (x / alpha) where x <= 0. From x rather than from y, which would
+/// cancel; finite where it is not taken.
+static Value gradExponentialUnit(Value x, double alpha, double factor,
+                                 double slope, GradientBuilder &b) {
+  Value negative = b.create<MinOp>(ValueRange{x, b.scalar(0.0, x)});
+  Value power = b.create<ExpOp>(b.mul(negative, 1.0 / alpha));
+  return b.where(isAbove(x, 0.0, b), b.scalar(slope, x), b.mul(power, factor));
+}
+
 /// y = x if x > 0 else alpha (e ^ x - 1)
 static Value gradElu(EluOp op, GradientBuilder &b) {
-  Value x = op.getX();
-  return b.where(isAbove(x, 0.0, b), b.scalar(1.0, x),
-                 b.add(op.getY(), toDouble(op.getAlpha())));
+  return gradExponentialUnit(op.getX(), 1.0, toDouble(op.getAlpha()), 1.0, b);
 }
 
 /// y = x if x > 0 else alpha (e ^ (x / alpha) - 1)
 static Value gradCelu(CeluOp op, GradientBuilder &b) {
-  Value x = op.getX();
-  Value power = b.add(b.mul(op.getY(), 1.0 / toDouble(op.getAlpha())), 1.0);
-  return b.where(isAbove(x, 0.0, b), b.scalar(1.0, x), power);
+  return gradExponentialUnit(op.getX(), toDouble(op.getAlpha()), 1.0, 1.0, b);
 }
 
 /// y = gamma x if x > 0 else gamma alpha (e ^ x - 1)
 static Value gradSelu(SeluOp op, GradientBuilder &b) {
   double gamma = toDouble(op.getGamma()), alpha = toDouble(op.getAlpha());
-  Value x = op.getX();
-  return b.where(isAbove(x, 0.0, b), b.scalar(gamma, x),
-                 b.add(op.getY(), gamma * alpha));
+  return gradExponentialUnit(op.getX(), 1.0, gamma * alpha, gamma, b);
 }
 
 /// y = max(0, min(1, alpha x + beta))
