@@ -450,6 +450,11 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
     accumulators.assign(loop.getResults().begin(), loop.getResults().end());
   };
 
+  if (dims.size() == 1 && getPairLoop(op) == dims.front()) {
+    point[dims.front()] = LinearIndex::of(0);
+    accumulatePairs(op, point, accumulators);
+    return;
+  }
   if (!dims.empty()) {
     unsigned dim = dims.front();
     int64_t size = getStaticSize(dim);

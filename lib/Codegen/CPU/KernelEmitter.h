@@ -101,6 +101,14 @@ private:
   void prefetchPanel(mlir::linalg::GenericOp op, Point point);
   void accumulate(mlir::linalg::GenericOp op, const codegen::Combiner &combiner,
                   Point point, llvm::SmallVector<mlir::Value> &accumulators);
+  /// The dimension of an integer contraction whose two points are multiplied at
+  /// once; nothing for other ops and layouts.
+  std::optional<unsigned> getPairLoop(mlir::linalg::GenericOp op);
+  /// Neighbouring pairs, or one pair for all lanes, as i32.
+  mlir::Value loadPairs(mlir::Value source, llvm::ArrayRef<LinearIndex> indices,
+                        bool isUnsigned);
+  void accumulatePairs(mlir::linalg::GenericOp op, Point at,
+                       llvm::SmallVector<mlir::Value> &accumulators);
   void storeResults(mlir::linalg::GenericOp op);
   void storeAt(mlir::linalg::GenericOp op, const Point &point);
 

@@ -30,9 +30,9 @@ namespace onnx_aot {
 namespace {
 
 /// One axis of the packed operand: a loop, or its quotient or remainder by the
-/// panel's width.
+/// panel's width; the remainder may hold the pairs of the last loop.
 struct Axis {
-  enum Kind { Whole, Panel, Column } kind;
+  enum Kind { Whole, Panel, Column, ColumnPair } kind;
   unsigned loop;
   int64_t size;
 };
@@ -113,11 +113,12 @@ private:
           if (auto loop = dyn_cast<AffineDimExpr>(expr))
             reducesChannel |=
                 kinds[loop.getPosition()] == utils::IteratorType::reduction;
-    int64_t width =
-        reducesChannel
-            ? cpu::getPanelWidth(ranges[n], getRows(op, map, ranges), bits / 8,
-                                 target)
-            : ranges[n];
+    std::optional<unsigned> pair = reducesChannel ? getPair(op, map) : std::nullopt;
+    // Pairs of integers are added up in i32.
+    int64_t width = reducesChannel
+                        ? cpu::getPanelWidth(ranges[n], getRows(op, map, ranges),
+                                             pair ? 4 : bits / 8, target)
+                        : ranges[n];
     SmallVector<Axis> axes;
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
       if (loop != n && map.isFunctionOfDim(loop) &&
@@ -127,13 +128,26 @@ private:
       axes.push_back({Axis::Panel, n,
                       static_cast<int64_t>(llvm::divideCeil(ranges[n], width))});
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
-      if (map.isFunctionOfDim(loop) &&
+      if (map.isFunctionOfDim(loop) && pair != loop &&
           kinds[loop] == utils::IteratorType::reduction)
         axes.push_back({Axis::Whole, loop, ranges[loop]});
-    axes.push_back({reducesChannel ? Axis::Column : Axis::Whole, n, width});
+    if (pair)
+      axes.push_back({Axis::ColumnPair, n, 2 * width});
+    else
+      axes.push_back({reducesChannel ? Axis::Column : Axis::Whole, n, width});
     replaceOperand(op, operand, axes, width,
                    rearrange(*bytes, type, map, axes, width, bits / 8));
     return true;
+  }
+
+  /// The loop over pairs of an integer contraction: the last one, of two points.
+  static std::optional<unsigned> getPair(linalg::GenericOp op, AffineMap map) {
+    unsigned last = op.getNumLoops() - 1;
+    bool isPair =
+        getElementTypeOrSelf(op.getResult(0).getType()).isInteger(32) &&
+        map.isFunctionOfDim(last) && op.getStaticLoopRanges()[last] == 2 &&
+        op.getIteratorTypesArray()[last] == utils::IteratorType::reduction;
+    return isPair ? std::optional(last) : std::nullopt;
   }
 
   /// The constant's elements in the order of `axes`, zeros where there are none.
@@ -157,19 +171,23 @@ private:
     char *out = blob.getMutableData().data();
     std::memset(out, 0, count * elementBytes);
     const Axis &last = axes.back();
-    int64_t lastStride = strides[last.loop];
+    // A column is one element, or the two of a pair.
+    int64_t perColumn = last.kind == Axis::ColumnPair ? 2 : 1;
+    int64_t lastStride = strides[last.loop], pairStride = strides.back();
     SmallVector<int64_t> position(axes.size(), 0);
     for (int64_t done = 0; done < count; done += last.size) {
-      int64_t source = 0, limit = last.size;
+      int64_t source = 0, limit = last.size / perColumn;
       for (auto [axis, at] : llvm::zip_equal(axes.drop_back(),
                                              ArrayRef(position).drop_back())) {
         source += strides[axis.loop] * at * (axis.kind == Axis::Panel ? width : 1);
         if (axis.kind == Axis::Panel)
           limit = std::min(limit, getSize(type, map, axis.loop) - at * width);
       }
-      for (int64_t i = 0; i < limit; ++i)
+      for (int64_t i = 0; i < limit * perColumn; ++i)
         std::memcpy(out + (done + i) * elementBytes,
-                    bytes.data() + (source + i * lastStride) * elementBytes,
+                    bytes.data() + (source + i / perColumn * lastStride +
+                                    i % perColumn * pairStride) *
+                                       elementBytes,
                     elementBytes);
       for (int64_t axis = (int64_t)axes.size() - 2; axis >= 0; --axis) {
         if (++position[axis] < sizes[axis])
@@ -196,9 +214,11 @@ private:
     SmallVector<AffineExpr> exprs;
     for (const Axis &axis : axes) {
       AffineExpr loop = builder.getAffineDimExpr(axis.loop);
-      exprs.push_back(axis.kind == Axis::Whole   ? loop
-                      : axis.kind == Axis::Panel ? loop.floorDiv(width)
-                                                 : loop % width);
+      AffineExpr pair = builder.getAffineDimExpr(op.getNumLoops() - 1);
+      exprs.push_back(axis.kind == Axis::Whole    ? loop
+                      : axis.kind == Axis::Panel  ? loop.floorDiv(width)
+                      : axis.kind == Axis::Column ? loop % width
+                                                  : (loop % width) * 2 + pair);
     }
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     maps[operand.getOperandNumber()] =

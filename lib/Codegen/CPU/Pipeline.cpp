@@ -43,6 +43,7 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   manager.addPass(createCanonicalizerPass());
   // 3. Cut into kernels; what is left of the entry is views and launches.
   if (options.optLevel > 0) {
+    manager.addNestedPass<func::FuncOp>(createPairReductions());
     PackOperandsOptions pack;
     pack.vectorBytes = options.target.vectorBytes;
     pack.vectorRegisters = options.target.vectorRegisters;

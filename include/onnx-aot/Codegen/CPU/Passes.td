@@ -56,6 +56,19 @@ def PackOperands : Pass<"cpu-pack-operands", "::mlir::func::FuncOp"> {
   ];
 }
 
+def PairReductions : Pass<"cpu-pair-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Split the reductions of integer products by two";
+  let description = [{
+    A sum of products of integers of 16 bits at most, with constant columns, whose
+    reduction runs along the rows' last axis gets a loop over pairs, innermost:
+    `(m, n, k) -> (m, k)` becomes `(m, n, k, p) -> (m, k, p)` with half as many k.
+    Rows of 8 bits are widened before. Kernels multiply such pairs at once.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def LowerCopies : Pass<"cpu-lower-copies"> {
   let summary = "Turn copies between strided buffers into loops";
   let description = [{

@@ -1,0 +1,50 @@
+// RUN: onnx-aot-opt %s -cpu-pair-reductions | FileCheck %s
+// RUN: onnx-aot-opt %s -cpu-pair-reductions -cpu-pack-operands=vector-bytes=16 | FileCheck %s --check-prefix=PACKED
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+// CHECK-DAG: #[[COLUMNS:.*]] = affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>
+// PACKED-DAG: #[[PANEL:.*]] = affine_map<(d0, d1, d2, d3) -> (d1 floordiv 4, d2, (d1 mod 4) * 2 + d3)>
+
+// Bytes are widened; the constant only gets another shape.
+// CHECK-LABEL: func.func @splits_an_even_reduction
+// CHECK: arith.extui {{.*}} : i8 to i16
+// CHECK: tensor.expand_shape {{.*}} {{\[\[}}0], [1, 2]] output_shape [2, 2, 2] : tensor<2x4xi16> into tensor<2x2x2xi16>
+// CHECK: arith.constant dense<{{.*}}> : tensor<2x2x3xi8>
+// CHECK: linalg.generic {indexing_maps = [#[[ROWS]], #[[COLUMNS]], #{{.*}}]
+// PACKED-LABEL: func.func @splits_an_even_reduction
+// PACKED: arith.constant dense_resource<packed> : tensor<1x2x8xi8>
+// PACKED: linalg.generic {indexing_maps = [#{{.*}}, #[[PANEL]], #{{.*}}]
+func.func @splits_an_even_reduction(%a: tensor<2x4xi8>, %z: tensor<2x3xi32>) -> tensor<2x3xi32> {
+  %b = arith.constant dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]> : tensor<4x3xi8>
+  %p = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<2x4xi8>, tensor<4x3xi8>) outs(%z : tensor<2x3xi32>) {
+  ^bb0(%x: i8, %y: i8, %acc: i32):
+    %l = arith.extui %x : i8 to i32
+    %r = arith.extsi %y : i8 to i32
+    %m = arith.muli %l, %r : i32
+    %s = arith.addi %acc, %m : i32
+    linalg.yield %s : i32
+  } -> tensor<2x3xi32>
+  return %p : tensor<2x3xi32>
+}
+
+// CHECK-LABEL: func.func @keeps_an_odd_reduction
+// CHECK-NOT: expand_shape
+// CHECK: return
+func.func @keeps_an_odd_reduction(%a: tensor<2x3xi16>, %z: tensor<2x3xi32>) -> tensor<2x3xi32> {
+  %b = arith.constant dense<[[1, 2, 3], [4, 5, 6], [7, 8, 9]]> : tensor<3x3xi8>
+  %p = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<2x3xi16>, tensor<3x3xi8>) outs(%z : tensor<2x3xi32>) {
+  ^bb0(%x: i16, %y: i8, %acc: i32):
+    %l = arith.extsi %x : i16 to i32
+    %r = arith.extsi %y : i8 to i32
+    %m = arith.muli %l, %r : i32
+    %s = arith.addi %acc, %m : i32
+    linalg.yield %s : i32
+  } -> tensor<2x3xi32>
+  return %p : tensor<2x3xi32>
+}
