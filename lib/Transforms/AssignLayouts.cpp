@@ -18,7 +18,7 @@ namespace onnx_aot {
 
 /// An op that exists in both layouts and is still channels first.
 static bool isChannelsFirst(Operation *op) {
-  if (!isa<ConvOp, MaxPoolOp, AveragePoolOp, LpPoolOp, GlobalAveragePoolOp,
+  if (!isa<ConvOp, ConvIntegerOp, MaxPoolOp, AveragePoolOp, LpPoolOp, GlobalAveragePoolOp,
            GlobalMaxPoolOp, GlobalLpPoolOp>(op) ||
       op->hasAttr("channels_last"))
     return false;
@@ -32,9 +32,9 @@ static bool isChannelsFirst(Operation *op) {
 /// A convolution whose arithmetic outweighs the transposes round it: they cost
 /// about as much as 32 multiplications for each output.
 static bool paysForTransposes(Operation *op) {
-  auto conv = dyn_cast<ConvOp>(op);
-  auto weight = conv ? dyn_cast<RankedTensorType>(conv.getW().getType())
-                     : RankedTensorType();
+  auto weight = isa<ConvOp, ConvIntegerOp>(op)
+                    ? dyn_cast<RankedTensorType>(op->getOperand(1).getType())
+                    : RankedTensorType();
   if (!weight || !weight.hasStaticShape() || weight.getRank() < 3)
     return false;
   int64_t perOutput = 1;
@@ -78,10 +78,11 @@ static void makeChannelsLast(Operation *op, PatternRewriter &rewriter) {
 namespace {
 
 // Pattern: Conv(x) -> Transpose(Conv(Transpose(x)) {channels_last}), where the
-// convolution pays for the transposes
-struct SeedConvolution : OpRewritePattern<ConvOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvOp op,
+// convolution pays for the transposes; the same for ConvInteger
+template <typename OpTy>
+struct SeedConvolution : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     if (!isChannelsFirst(op) || !paysForTransposes(op))
       return failure();
@@ -132,7 +133,8 @@ struct AssignLayouts : onnx_aot::impl::AssignLayoutsBase<AssignLayouts> {
     // The transposes of other graphs stand where their exporters want them.
     if (found.wasInterrupted()) {
       RewritePatternSet patterns(&getContext());
-      patterns.add<SeedConvolution, FollowInput, FollowOutput>(&getContext());
+      patterns.add<SeedConvolution<ConvOp>, SeedConvolution<ConvIntegerOp>,
+                   FollowInput, FollowOutput>(&getContext());
       populatePushTransposePatterns(patterns);
       populatePushTransposeAxisPatterns(patterns);
       populateCancelTransposePatterns(patterns);

@@ -12,6 +12,8 @@
 #include "LayoutRewrites.h"
 #include "ConstantEvaluators.h"
 
+#include "onnx-aot/Dialect/Onnx/IR/Quantization.h"
+
 using namespace mlir;
 using namespace onnx_aot;
 using namespace onnx_aot::onnx;
@@ -90,6 +92,9 @@ bool onnx_aot::isFreeToTranspose(Value value) {
 //===--- Pointwise --------------------------------------------------------===//
 
 bool onnx_aot::isPointwise(Operation *op) {
+  // With one scale for all the position does not matter.
+  if (isa<QuantizeLinearOp, DequantizeLinearOp>(op))
+    return llvm::all_of(op->getOperands().drop_front(), isSingleElement);
   return isa<AddOp, SubOp, MulOp, DivOp, PowOp, MaxOp, MinOp, SumOp, MeanOp,
              ModOp, NegOp, AbsOp, SignOp, ReciprocalOp, CeilOp, FloorOp,
              RoundOp, ClipOp, SqrtOp, ExpOp, LogOp, ErfOp, SinOp, CosOp, TanhOp,

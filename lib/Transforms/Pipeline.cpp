@@ -51,6 +51,9 @@ void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
     //    clears shows further constants (a branch decided, a shape known).
     buildSimplifyPipeline(manager);
     buildSimplifyPipeline(manager);
+    // Before anything is folded into weights that are numbers of a few bits.
+    if (level >= 2)
+      manager.addPass(createUseIntegerProducts());
     // 3. Fused ops are what the layouts are decided for.
     for (unsigned round = 2; round <= level; ++round)
       addFuseBundle(manager);

@@ -136,6 +136,28 @@ def RecognizeNormalization
   }];
 }
 
+def UseIntegerProducts
+    : Pass<"onnx-use-integer-products", "::mlir::ModuleOp"> {
+  let summary = "Use integer products for products of dequantized tensors";
+  let description = [{
+    Requires inferred types. A MatMul, Gemm or Conv of two dequantized tensors, the
+    weights constant, sums the products of the numbers in int32, exactly, and
+    scales the sum. QLinearMatMul and QLinearConv become the same ops. Zero points
+    go into the weights where 8 bits hold the difference. The float form rounds
+    each product and sum, so the results may differ by those roundings.
+
+    ```mlir
+    %0 = onnx.DequantizeLinear %a, %s, %p : ...
+    %1 = onnx.DequantizeLinear %weights, %t : ...
+    %2 = onnx.MatMul %0, %1 : ...
+    // becomes
+    %0 = onnx.MatMulInteger %a, %weights, %p : ...
+    %1 = onnx.Cast %0 {to = 1} : ...
+    %2 = onnx.Mul %1, %scale : ...
+    ```
+  }];
+}
+
 def SpecializeDims : Pass<"onnx-specialize-dims", "::mlir::ModuleOp"> {
   let summary = "Replace symbolic dimensions by constants";
   let description = [{

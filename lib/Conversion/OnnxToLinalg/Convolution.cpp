@@ -3,6 +3,7 @@
 
 #include "Contraction.h"
 #include "ConvolutionLowering.h"
+#include "ZeroPoints.h"
 #include "WindowLowering.h"
 
 using namespace mlir;
@@ -286,16 +287,18 @@ struct LowerConvInteger : OnnxLowering<onnx::ConvIntegerOp> {
                      adaptor.getW(),
                      isUnsignedTensor(op.getX()),
                      isUnsignedTensor(op.getW()),
-                     /*channelsLast=*/false,
+                     op->hasAttr("channels_last"),
                      static_cast<int64_t>(op.getGroup()),
                      *window};
     // After the subtraction zero is what the padding holds.
-    if (Value zero = adaptor.getXZeroPoint())
+    if (Value zero = adaptor.getXZeroPoint();
+        zero && !isZeroConstant(op.getXZeroPoint()))
       if (failed(subtractZeroPoint(rewriter, loc, op.getXZeroPoint(), zero,
                                    /*perFilter=*/false, conv.x,
                                    conv.xUnsigned)))
         return unsupported(op, "x_zero_point must have one element");
-    if (Value zero = adaptor.getWZeroPoint())
+    if (Value zero = adaptor.getWZeroPoint();
+        zero && !isZeroConstant(op.getWZeroPoint()))
       if (failed(subtractZeroPoint(rewriter, loc, op.getWZeroPoint(), zero,
                                    /*perFilter=*/true, conv.w, conv.wUnsigned)))
         return unsupported(op, "w_zero_point must have one element or one per "

@@ -2,6 +2,7 @@
 //-----------------------------------===//
 
 #include "Contraction.h"
+#include "ZeroPoints.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -302,7 +303,8 @@ struct LowerMatMulInteger : OnnxLowering<onnx::MatMulIntegerOp> {
     onnx::Shape aShape = *onnx::getShape(op.getA()),
                 bShape = *onnx::getShape(op.getB());
     Value a = adaptor.getA(), b = adaptor.getB();
-    if (Value zero = adaptor.getAZeroPoint()) {
+    if (Value zero = adaptor.getAZeroPoint();
+        zero && !isZeroConstant(op.getAZeroPoint())) {
       onnx::Shape zeroShape = *onnx::getShape(op.getAZeroPoint());
       // One zero point per row: a column beside the matrix.
       std::optional<int64_t> row;
@@ -316,7 +318,8 @@ struct LowerMatMulInteger : OnnxLowering<onnx::MatMulIntegerOp> {
                             aUnsigned);
       aUnsigned = false;
     }
-    if (Value zero = adaptor.getBZeroPoint()) {
+    if (Value zero = adaptor.getBZeroPoint();
+        zero && !isZeroConstant(op.getBZeroPoint())) {
       onnx::Shape zeroShape = *onnx::getShape(op.getBZeroPoint());
       if (zeroShape.size() > bShape.size())
         return unsupported(op, "b_zero_point does not fit b");

@@ -228,75 +228,15 @@ private:
 
 //===--- Decompositions ---------------------------------------------------===//
 
-/// Quantizes an int32 sum whose scale is the product of two: sum * a * b / y.
-Value requantize(OpBuilder &builder, Location loc, Value sum, Value aScale,
-                 Value bScale, int64_t axis, Value yScale, Value yZeroPoint) {
-  Type f32 = builder.getF32Type();
-  Value scale = onnx::createInferred<onnx::MulOp>(builder, loc, aScale, bScale);
-  Value number = onnx::createInferred<onnx::CastOp>(
-      builder, loc, sum, StringRef("up"), uint64_t(1),
-      uint64_t(*onnx::getDataTypeOf(f32)));
-  // One scale per channel lies along `axis`.
-  int64_t rank = onnx::getRank(sum).value_or(0);
-  if (onnx::getRank(scale).value_or(0) == 1 && axis + 1 < rank) {
-    SmallVector<int64_t> shape(rank - axis, 1);
-    shape[0] = -1;
-    scale = onnx::createInferred<onnx::ReshapeOp>(
-        builder, loc, scale, onnx::createIntegers(builder, loc, shape));
-  }
-  Value real = onnx::createInferred<onnx::MulOp>(builder, loc, number, scale);
-  return onnx::createInferred<onnx::QuantizeLinearOp>(builder, loc, real, yScale,
-                                                      yZeroPoint);
-}
-
-struct LowerQLinearMatMul : OnnxLowering<onnx::QLinearMatMulOp> {
-  using OnnxLowering::OnnxLowering;
+template <typename OpTy> struct LowerQuantizedProduct : OnnxLowering<OpTy> {
+  using OnnxLowering<OpTy>::OnnxLowering;
   LogicalResult
-  matchAndRewrite(onnx::QLinearMatMulOp op, OpAdaptor,
+  matchAndRewrite(OpTy op, typename OnnxLowering<OpTy>::OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    Value sum = onnx::createInferred<onnx::MatMulIntegerOp>(
-        rewriter, loc, op.getA(), op.getB(), op.getAZeroPoint(), op.getBZeroPoint());
-    for (Value scale : {op.getAScale(), op.getYScale()})
-      if (!isSingle(scale))
-        return unsupported(op, "scales by row are not supported (supported: one "
-                               "scale per tensor, or per column of b)");
-    int64_t rank = onnx::getRank(sum).value_or(0);
-    rewriter.replaceOp(op, requantize(rewriter, loc, sum, op.getAScale(),
-                                      op.getBScale(), rank - 1, op.getYScale(),
-                                      op.getYZeroPoint()));
-    return success();
-  }
-
-private:
-  static bool isSingle(Value scale) {
-    auto type = dyn_cast<RankedTensorType>(scale.getType());
-    return type && type.hasStaticShape() && type.getNumElements() == 1;
-  }
-};
-
-struct LowerQLinearConv : OnnxLowering<onnx::QLinearConvOp> {
-  using OnnxLowering::OnnxLowering;
-  LogicalResult
-  matchAndRewrite(onnx::QLinearConvOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto conv = onnx::createInferred<onnx::ConvIntegerOp>(
-        rewriter, loc, op.getX(), op.getW(), op.getXZeroPoint(), op.getWZeroPoint(),
-        op.getAutoPadAttr(), op.getDilationsAttr(), op.getGroupAttr(),
-        op.getKernelShapeAttr(), op.getPadsAttr(), op.getStridesAttr());
-    Value sum = conv;
-    int64_t rank = onnx::getRank(sum).value_or(0);
-    if (op.getB()) {
-      SmallVector<int64_t> shape(rank - 1, 1);
-      shape[0] = -1;
-      Value bias = onnx::createInferred<onnx::ReshapeOp>(
-          rewriter, loc, op.getB(), onnx::createIntegers(rewriter, loc, shape));
-      sum = onnx::createInferred<onnx::AddOp>(rewriter, loc, sum, bias);
-    }
-    rewriter.replaceOp(op, requantize(rewriter, loc, sum, op.getXScale(),
-                                      op.getWScale(), 1, op.getYScale(),
-                                      op.getYZeroPoint()));
+    FailureOr<Value> value = onnx::decomposeQuantizedProduct(rewriter, op);
+    if (failed(value))
+      return failure();
+    rewriter.replaceOp(op, *value);
     return success();
   }
 };
@@ -369,7 +309,7 @@ private:
 
 void onnx_aot::populateOnnxToLinalgQuantizationPatterns(
     const LoweringContext &lowering, RewritePatternSet &patterns) {
-  patterns.add<LowerDequantizeLinear, LowerQuantizeLinear, LowerQLinearMatMul,
-               LowerQLinearConv, LowerDynamicQuantizeLinear>(lowering,
+  patterns.add<LowerDequantizeLinear, LowerQuantizeLinear, LowerQuantizedProduct<onnx::QLinearMatMulOp>,
+               LowerQuantizedProduct<onnx::QLinearConvOp>, LowerDynamicQuantizeLinear>(lowering,
                                                              patterns.getContext());
 }

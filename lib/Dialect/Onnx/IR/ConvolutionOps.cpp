@@ -94,7 +94,8 @@ LogicalResult ConvOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 }
 
 LogicalResult ConvIntegerOp::inferResultTypes(SmallVectorImpl<Type> &types) {
-  return inferConv(*this, /*channelsLast=*/false,
+  // Set by a layout pass as for Conv; no file can say it.
+  return inferConv(*this, (*this)->hasAttr("channels_last"),
                    IntegerType::get(getContext(), 32), types);
 }
 

@@ -7,6 +7,9 @@
 
 namespace onnx_aot::onnx {
 
+class QLinearConvOp;
+class QLinearMatMulOp;
+
 /// Which element of the scale and of the zero point belongs to an element of the
 /// quantized tensor.
 struct QuantizationLayout {
@@ -20,6 +23,22 @@ struct QuantizationLayout {
 mlir::FailureOr<QuantizationLayout>
 getQuantizationLayout(mlir::Operation *op, mlir::Value tensor, mlir::Value scale,
                       int64_t axis, int64_t blockSize);
+
+/// sum * aScale * bScale as f32, of an int32 sum of products. A scale for each
+/// index of dimension `axis` is a list.
+mlir::Value createScaledSum(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value sum, mlir::Value aScale, mlir::Value bScale,
+                            int64_t axis);
+
+/// A product of quantized tensors as an integer product, whose sums are exact in
+/// int32, and one quantization of the sum. Reports at the op what it cannot do.
+mlir::FailureOr<mlir::Value> decomposeQuantizedProduct(mlir::OpBuilder &builder,
+                                                       QLinearMatMulOp op);
+mlir::FailureOr<mlir::Value> decomposeQuantizedProduct(mlir::OpBuilder &builder,
+                                                       QLinearConvOp op);
+
+/// Whether a scale or zero point is one for the whole tensor.
+bool isSingleElement(mlir::Value value);
 
 } // namespace onnx_aot::onnx
 
