@@ -26,6 +26,8 @@ suites=(
   gpu-mutations
   gpu-models
   gpu-conformance
+  ml
+  quantized
   models
   examples
   training-cli
@@ -59,6 +61,8 @@ suite() {
     gradients) python test/Integration/gradients.py ;;
     levels) python test/Integration/levels.py --models "$models" ;;
     docs) python utils/update-docs.py --check ;;
+    ml) python test/Integration/ml.py --jobs "$jobs" ;;
+    quantized) python test/Integration/quantized.py --models "$models" ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;

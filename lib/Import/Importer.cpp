@@ -27,7 +27,9 @@ static Opsets readOpsets(ImportContext &context) {
                            "opset " + Twine(opset.version()) +
                                " of domain ai.onnx is not supported (supported: 1 to " +
                                Twine(kNewestOpset) + ")");
-    if (!opsets.try_emplace(domain, opset.version()).second)
+    auto [known, isNew] = opsets.try_emplace(domain, opset.version());
+    // Some exporters say the same twice.
+    if (!isNew && known->second != opset.version())
       (void)context.refuse(context.getFileLocation(),
                            "opset of domain '" + domain + "' is imported twice");
   }

@@ -3,6 +3,7 @@
 
 #include "EntryInterface.h"
 #include "LoweringBase.h"
+#include "Trees.h"
 
 #include "onnx-aot/Conversion/Passes.h"
 #include "onnx-aot/Dialect/Train/IR/Train.h"
@@ -77,6 +78,7 @@ struct ConvertOnnxToLinalg
 #define ONNX_AOT_LOWERING_CATEGORY(NAME)                                       \
   populateOnnxToLinalg##NAME##Patterns(lowering, patterns);
 #include "LoweringCategories.def"
+    populateOnnxToLinalgTreesPatterns(lowering, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(
         patterns, typeConverter);
     populateReturnOpTypeConversionPattern(patterns, typeConverter);

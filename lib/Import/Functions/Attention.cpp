@@ -12,6 +12,9 @@ using namespace mlir;
 
 namespace onnx_aot::importer {
 
+/// No model has so many; products of them with sizes must not overflow.
+constexpr int64_t kMaxHeads = 1 << 20;
+
 //===--- Masks ------------------------------------------------------------===//
 
 /// 0, 1, 2, ... up to a length given as a 1-D tensor of one element.
@@ -94,7 +97,7 @@ static std::vector<NodeAttribute> getHeads(FunctionWriter &writer,
 /// input, weights, bias, mask_index, past, attention_bias -> output, present
 static LogicalResult writeAttention(FunctionWriter &writer) {
   int64_t heads = writer.getInt("num_heads", 0);
-  if (heads < 1)
+  if (heads < 1 || heads > kMaxHeads)
     return writer.refuse("num_heads " + Twine(heads) + " is not positive");
   for (StringRef flag : {"do_rotary", "past_present_share_buffer"})
     if (writer.getInt(flag, 0))
@@ -172,7 +175,7 @@ static Name addFlatHeads(FunctionWriter &writer, unsigned index) {
 /// -> output, present_key, present_value
 static LogicalResult writeMultiHeadAttention(FunctionWriter &writer) {
   int64_t heads = writer.getInt("num_heads", 0), rank = writer.getRank(0);
-  if (heads < 1)
+  if (heads < 1 || heads > kMaxHeads)
     return writer.refuse("num_heads " + Twine(heads) + " is not positive");
   Type type = writer.getElementType(0);
   Name q = writer.input(0), k, v;
@@ -361,7 +364,7 @@ static LogicalResult writeGroupQueryAttention(FunctionWriter &writer) {
   GroupQuery group{writer, writer.getInt("num_heads", 0),
                    writer.getInt("kv_num_heads", 0), i64};
   int64_t heads = group.heads, kvHeads = group.kvHeads;
-  if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)
+  if (heads < 1 || heads > kMaxHeads || kvHeads < 1 || heads % kvHeads != 0)
     return writer.refuse("num_heads " + Twine(heads) +
                          " is no multiple of kv_num_heads " + Twine(kvHeads));
   if (writer.getInt("smooth_softmax", 0) == 1 ||

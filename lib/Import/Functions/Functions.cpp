@@ -5,6 +5,8 @@
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 
+#include "mlir/IR/DialectResourceBlobManager.h"
+
 using namespace mlir;
 
 namespace onnx_aot::importer {
@@ -21,6 +23,9 @@ const OperatorFunction *getOperatorFunction(StringRef domain, StringRef op) {
     addQuantizationFunctions(all);
     addShapeFunctions(all);
     addTfIdfFunctions(all);
+    addMLFunctions(all);
+    addSVMFunctions(all);
+    addTreeFunctions(all);
     return all;
   }();
   for (const OperatorFunction &entry : list)
@@ -116,6 +121,9 @@ FunctionWriter::FunctionWriter(const NodeSite &site, ArrayRef<Binding> inputs,
   ::onnx::OperatorSetIdProto &opset = *function.add_opset_import();
   opset.set_domain("");
   opset.set_version(kNewestOpset);
+  ::onnx::OperatorSetIdProto &mlOpset = *function.add_opset_import();
+  mlOpset.set_domain("ai.onnx.ml");
+  mlOpset.set_version(5);
   for (unsigned index = 0; index < inputs.size(); ++index)
     function.add_input("input" + std::to_string(index));
 }
@@ -149,6 +157,26 @@ int64_t FunctionWriter::getSize(unsigned index, int64_t dim) const {
   int64_t size =
       cast<RankedTensorType>(inputs[index].value.getType()).getDimSize(dim);
   return ShapedType::isDynamic(size) ? -1 : size;
+}
+
+std::optional<std::string> FunctionWriter::getBytes(unsigned index) const {
+  Value value = getValue(index);
+  auto constant = value ? value.getDefiningOp<onnx::ConstantOp>() : onnx::ConstantOp();
+  if (!constant || !onnx::getElementType(value).isUnsignedInteger(8))
+    return std::nullopt;
+  if (auto blob = dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
+    AsmResourceBlob *data = blob.getRawHandle().getBlob();
+    if (!data)
+      return std::nullopt;
+    return std::string(data->getData().begin(), data->getData().end());
+  }
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!elements)
+    return std::nullopt;
+  std::string bytes;
+  for (const APInt &element : elements.getValues<APInt>())
+    bytes.push_back(static_cast<char>(element.getZExtValue()));
+  return bytes;
 }
 
 bool FunctionWriter::wants(unsigned output) const {
@@ -187,6 +215,62 @@ SmallVector<int64_t> FunctionWriter::getInts(StringRef name) const {
                               attribute->ints().end());
 }
 
+FailureOr<SmallVector<double>> FunctionWriter::getNumbers(StringRef name) {
+  if (const ::onnx::AttributeProto *attribute = find(name))
+    return SmallVector<double>(attribute->floats().begin(),
+                               attribute->floats().end());
+  std::string tensorName = (name + "_as_tensor").str();
+  const ::onnx::AttributeProto *attribute = find(tensorName);
+  if (!attribute)
+    return SmallVector<double>();
+  return readTensor(tensorName, attribute->t());
+}
+
+/// Numbers that lie in the file as T.
+template <typename T>
+static SmallVector<double> readRaw(const std::string &raw) {
+  SmallVector<double> values(raw.size() / sizeof(T));
+  for (auto [index, value] : llvm::enumerate(values)) {
+    T number;
+    std::memcpy(&number, raw.data() + index * sizeof(T), sizeof(T));
+    value = number;
+  }
+  return values;
+}
+
+FailureOr<SmallVector<double>>
+FunctionWriter::readTensor(StringRef name, const ::onnx::TensorProto &tensor) {
+  using Proto = ::onnx::TensorProto;
+  SmallVector<double> values;
+  bool isRaw = tensor.has_raw_data(), isKnown = true;
+  switch (tensor.data_type()) {
+  case Proto::FLOAT:
+    values = isRaw ? readRaw<float>(tensor.raw_data())
+                   : SmallVector<double>(tensor.float_data().begin(),
+                                         tensor.float_data().end());
+    break;
+  case Proto::DOUBLE:
+    values = isRaw ? readRaw<double>(tensor.raw_data())
+                   : SmallVector<double>(tensor.double_data().begin(),
+                                         tensor.double_data().end());
+    break;
+  case Proto::UINT8:
+    values = isRaw ? readRaw<uint8_t>(tensor.raw_data())
+                   : SmallVector<double>(tensor.int32_data().begin(),
+                                         tensor.int32_data().end());
+    break;
+  default:
+    isKnown = false;
+  }
+  int64_t count = values.size();
+  if (!isKnown || tensor.data_location() == Proto::EXTERNAL ||
+      tensor.dims_size() > 1 ||
+      (tensor.dims_size() == 1 && tensor.dims(0) != count))
+    return FailureOr<SmallVector<double>>(
+        refuse("attribute '" + name + "' is not a list of floats or bytes"));
+  return values;
+}
+
 std::vector<NodeAttribute>
 FunctionWriter::pick(ArrayRef<StringRef> names) const {
   std::vector<NodeAttribute> picked;
@@ -201,24 +285,27 @@ FunctionWriter::pick(ArrayRef<StringRef> names) const {
 SmallVector<Name>
 FunctionWriter::addMany(StringRef op, const std::vector<Name> &operands,
                         unsigned numOutputs,
-                        const std::vector<NodeAttribute> &attributes) {
-  ::onnx::NodeProto &node = *function.add_node();
+                        const std::vector<NodeAttribute> &attributes,
+                        StringRef domain) {
+  ::onnx::NodeProto &node = inner ? *inner->add_node() : *function.add_node();
   node.set_op_type(op.str());
+  node.set_domain(domain.str());
   for (const Name &operand : operands)
     node.add_input(operand);
   for (const NodeAttribute &attribute : attributes)
     *node.add_attribute() = attribute.proto;
   SmallVector<Name> outputs;
   for (unsigned index = 0; index < numOutputs; ++index) {
-    outputs.push_back("value" + std::to_string(numValues++));
+    outputs.push_back(makeName());
     node.add_output(outputs.back());
   }
   return outputs;
 }
 
 Name FunctionWriter::add(StringRef op, const std::vector<Name> &operands,
-                         const std::vector<NodeAttribute> &attributes) {
-  return addMany(op, operands, 1, attributes).front();
+                         const std::vector<NodeAttribute> &attributes,
+                         StringRef domain) {
+  return addMany(op, operands, 1, attributes, domain).front();
 }
 
 static NodeAttribute
@@ -245,6 +332,32 @@ Name FunctionWriter::integer(int64_t value) {
       {makeTensor(::onnx::TensorProto::INT64, [&](::onnx::TensorProto &tensor) {
         tensor.add_int64_data(value);
       })});
+}
+
+Name FunctionWriter::tensor(ArrayRef<double> values, ArrayRef<int64_t> shape,
+                            Type type) {
+  return add("Constant", {},
+             {makeTensor(getDataType(type), [&](::onnx::TensorProto &tensor) {
+               tensor.mutable_dims()->Add(shape.begin(), shape.end());
+               for (double value : values) {
+                 if (type.isF32())
+                   tensor.add_float_data(value);
+                 else if (type.isF64())
+                   tensor.add_double_data(value);
+                 else if (type.isInteger(64))
+                   tensor.add_int64_data(value);
+                 else
+                   tensor.add_int32_data(value);
+               }
+             })});
+}
+
+Name FunctionWriter::bytes(std::string values, ArrayRef<int64_t> shape, Type type) {
+  return add("Constant", {},
+             {makeTensor(getDataType(type), [&](::onnx::TensorProto &tensor) {
+               tensor.mutable_dims()->Add(shape.begin(), shape.end());
+               tensor.set_raw_data(std::move(values));
+             })});
 }
 
 Name FunctionWriter::number(double value, Type type) {
@@ -293,6 +406,25 @@ SmallVector<Name> FunctionWriter::split(const Name &value, int64_t axis,
 
 Name FunctionWriter::plus(const Name &a, const Name &b) {
   return b.empty() ? a : add("Add", {a, b});
+}
+
+NodeAttribute FunctionWriter::graph(StringRef name,
+                                    ArrayRef<std::pair<Name, Type>> inputs,
+                                    llvm::function_ref<std::vector<Name>()> write) {
+  NodeAttribute attribute(name, 0);
+  attribute.proto = makeAttribute(name, ::onnx::AttributeProto::GRAPH);
+  ::onnx::GraphProto &graph = *attribute.proto.mutable_g();
+  graph.set_name(name.str());
+  for (const auto &[input, type] : inputs) {
+    ::onnx::ValueInfoProto &info = *graph.add_input();
+    info.set_name(input);
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(getDataType(type));
+  }
+  ::onnx::GraphProto *outer = std::exchange(inner, &graph);
+  for (const Name &output : write())
+    graph.add_output()->set_name(output);
+  inner = outer;
+  return attribute;
 }
 
 void FunctionWriter::result(unsigned output, const Name &value) {

@@ -57,26 +57,38 @@ public:
   /// A dimension of an input where rank and size are known, else -1.
   int64_t getSize(unsigned index, int64_t dim) const;
   bool wants(unsigned output) const;
+  /// The elements of a constant input of uint8; nothing for any other input.
+  std::optional<std::string> getBytes(unsigned index) const;
 
   const ::onnx::AttributeProto *find(llvm::StringRef name) const;
   int64_t getInt(llvm::StringRef name, int64_t otherwise) const;
   float getFloat(llvm::StringRef name, float otherwise) const;
   std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   llvm::SmallVector<int64_t> getInts(llvm::StringRef name) const;
+  /// The floats of an attribute, or the numbers of its form `<name>_as_tensor`.
+  /// Fails, with the reason told, on a tensor that has another form.
+  mlir::FailureOr<llvm::SmallVector<double>> getNumbers(llvm::StringRef name);
   /// The node's attributes of these names, as far as it has them.
   std::vector<NodeAttribute> pick(llvm::ArrayRef<llvm::StringRef> names) const;
 
   //===--- The body -------------------------------------------------------===//
 
   Name add(llvm::StringRef op, const std::vector<Name> &inputs,
-           const std::vector<NodeAttribute> &attributes = {});
+           const std::vector<NodeAttribute> &attributes = {},
+           llvm::StringRef domain = "");
   llvm::SmallVector<Name>
   addMany(llvm::StringRef op, const std::vector<Name> &inputs,
           unsigned numOutputs,
-          const std::vector<NodeAttribute> &attributes = {});
+          const std::vector<NodeAttribute> &attributes = {},
+          llvm::StringRef domain = "");
   /// 1-D and rank-0 constants of int64.
   Name integers(llvm::ArrayRef<int64_t> values);
   Name integer(int64_t value);
+  /// A constant of f32, f64, i32 or i64 elements.
+  Name tensor(llvm::ArrayRef<double> values, llvm::ArrayRef<int64_t> shape,
+              mlir::Type type);
+  /// A constant of uint8 or int8.
+  Name bytes(std::string values, llvm::ArrayRef<int64_t> shape, mlir::Type type);
   /// A rank-0 constant of an element type.
   Name number(double value, mlir::Type type);
   Name convert(const Name &value, mlir::Type type);
@@ -94,15 +106,29 @@ public:
   /// Element type as ONNX numbers them.
   int64_t getDataType(mlir::Type type) const;
 
+  /// A graph attribute whose body `write` adds, and which gives what `write`
+  /// returns. It sees the values outside; its inputs are f32, int64 or bool.
+  NodeAttribute
+  graph(llvm::StringRef name, llvm::ArrayRef<std::pair<Name, mlir::Type>> inputs,
+        llvm::function_ref<std::vector<Name>()> write);
+  /// A name that no other value of the body has.
+  Name makeName() { return "value" + std::to_string(numValues++); }
+
   void result(unsigned output, const Name &value);
   /// Declares the outputs. Fails where one is wanted but not made.
   mlir::LogicalResult finish();
+
+  /// The numbers of a list of f32, f64 or bytes.
+  mlir::FailureOr<llvm::SmallVector<double>>
+  readTensor(llvm::StringRef name, const ::onnx::TensorProto &tensor);
 
 private:
   const NodeSite &site;
   llvm::ArrayRef<Binding> inputs;
   Refuse refuseNode;
   ::onnx::FunctionProto &function;
+  /// The graph under construction; null for the body itself.
+  ::onnx::GraphProto *inner = nullptr;
   llvm::SmallVector<Name> results;
   unsigned numValues = 0;
 };
@@ -132,6 +158,10 @@ void addAttentionFunctions(OperatorFunctions &list);
 void addQuantizationFunctions(OperatorFunctions &list);
 void addShapeFunctions(OperatorFunctions &list);
 void addTfIdfFunctions(OperatorFunctions &list);
+/// Those of ai.onnx.ml.
+void addMLFunctions(OperatorFunctions &list);
+void addSVMFunctions(OperatorFunctions &list);
+void addTreeFunctions(OperatorFunctions &list);
 
 } // namespace onnx_aot::importer
 

@@ -82,12 +82,31 @@ static LogicalResult writeFusedGemm(FunctionWriter &writer) {
 
 //===--- Packed weights ---------------------------------------------------===//
 
-/// Numbers of `bits` bits that are packed along the last dimension of uint8,
-/// the lowest bits first, as one number each.
-static Name addUnpacked(FunctionWriter &writer, const Name &packed,
-                        int64_t bits, int64_t rows, Type byte) {
+/// Numbers of `bits` bits that are packed along the last dimension of constant
+/// bytes, the lowest bits first, one byte each; nothing where they are not constant
+/// or no whole rows.
+static std::optional<std::string> unpack(FunctionWriter &writer, unsigned index,
+                                         int64_t bits, int64_t rows) {
+  std::optional<std::string> packed = writer.getBytes(index);
+  if (!packed || packed->size() % rows != 0)
+    return std::nullopt;
+  std::string numbers;
+  for (unsigned char bytes : *packed)
+    for (int64_t shift = 0; shift < 8; shift += bits)
+      numbers.push_back(bytes >> shift & ((1 << bits) - 1));
+  return numbers;
+}
+
+/// The same as a tensor of uint8 of so many rows, also of a run-time input.
+static Name addUnpacked(FunctionWriter &writer, unsigned index, int64_t bits,
+                        int64_t rows, Type byte) {
+  Name packed = writer.input(index);
   if (bits == 8)
     return writer.reshape(packed, {rows, -1});
+  if (std::optional<std::string> numbers = unpack(writer, index, bits, rows)) {
+    int64_t width = numbers->size() / rows;
+    return writer.bytes(std::move(*numbers), {rows, width}, byte);
+  }
   Name flat = writer.reshape(packed, {rows, -1, 1});
   Name mask = writer.convert(writer.integer((1 << bits) - 1), byte);
   std::vector<Name> parts;
@@ -125,19 +144,31 @@ static LogicalResult writeMatMulNBits(FunctionWriter &writer) {
                                IntegerType::Unsigned);
   if (writer.getElementType(1) != byte)
     return writer.refuse("input B must be of uint8");
-  Name numbers = addUnpacked(writer, writer.input(1), bits, rows, byte);
   Name scales = writer.reshape(writer.input(2), {rows, blocks});
-  Name points;
+  Name numbers, points;
   bool isReal = false;
-  if (!writer.has(3)) {
+  std::optional<std::string> constant;
+  if (!writer.has(3))
+    constant = unpack(writer, 1, bits, rows);
+  if (constant) {
+    // The middle counts as zero: with a sign there is no zero point.
+    for (char &number : *constant)
+      number -= 1 << (bits - 1);
+    int64_t width = constant->size() / rows;
+    numbers = writer.bytes(std::move(*constant), {rows, width},
+                           IntegerType::get(byte.getContext(), 8));
+  } else {
+    numbers = addUnpacked(writer, 1, bits, rows, byte);
+  }
+  if (!constant && !writer.has(3)) {
     points = writer.add("Expand",
                         {writer.convert(writer.integer(1 << (bits - 1)), byte),
                          writer.integers({rows, blocks})});
-  } else if (writer.getElementType(3) == byte) {
+  } else if (writer.has(3) && writer.getElementType(3) == byte) {
     // Packed by row like the numbers.
     points = writer.slice(
-        addUnpacked(writer, writer.input(3), bits, rows, byte), 1, 0, blocks);
-  } else {
+        addUnpacked(writer, 3, bits, rows, byte), 1, 0, blocks);
+  } else if (writer.has(3)) {
     isReal = true;
     points = writer.reshape(writer.input(3), {rows, blocks, 1});
   }
