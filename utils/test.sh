@@ -17,6 +17,7 @@ suites=(
   lit
   unit
   numerics
+  sizes
   graphs
   convolutions
   contrib
@@ -54,6 +55,7 @@ suite() {
     lit) python utils/count-tests.py lit lit --no-progress-bar -v --timeout 300 -j "$jobs" "$build/test" ;;
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
     numerics) python test/Integration/numerics.py ;;
+    sizes) python test/Integration/sizes.py ;;
     convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     graphs) python test/Integration/graphs.py ;;

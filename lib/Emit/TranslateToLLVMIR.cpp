@@ -9,6 +9,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -87,6 +88,35 @@ static void keepMarks(ModuleOp source, llvm::Module &module) {
         target->addFnAttr(scalarLoopsFnAttr);
 }
 
+/// Triple, processor and the features that a loader can ask it for.
+static std::string describeTarget(const llvm::TargetMachine &machine) {
+  static const StringRef x86[] = {
+#define ONNX_AOT_X86_64_FEATURE(name, leaf, subleaf, reg, bit, states) name,
+#include "onnx-aot/abi/CpuFeatures.def"
+  };
+  static const StringRef aarch64[] = {
+#define ONNX_AOT_AARCH64_FEATURE(name, word, bit) name,
+#include "onnx-aot/abi/CpuFeatures.def"
+  };
+  static const StringRef riscv[] = {
+#define ONNX_AOT_RISCV64_FEATURE(name, bit) name,
+#include "onnx-aot/abi/CpuFeatures.def"
+  };
+  const llvm::Triple &triple = machine.getTargetTriple();
+  llvm::ArrayRef<StringRef> known = riscv;
+  if (triple.isX86())
+    known = x86;
+  else if (triple.isAArch64())
+    known = aarch64;
+  std::string features;
+  for (StringRef name : known)
+    if (machine.getMCSubtargetInfo()->checkFeatures(("+" + name).str()))
+      features += (features.empty() ? "" : ",") + name.str();
+  StringRef cpu = machine.getTargetCPU();
+  return triple.str() + " " + (cpu.empty() ? "generic" : cpu.str()) +
+         (features.empty() ? "" : " " + features);
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>> onnx_aot::translateToLLVMIR(
     ModuleOp source, llvm::LLVMContext &context, const ModuleInfo &info,
     const WeightImage &weights, const llvm::TargetMachine &machine,
@@ -118,10 +148,8 @@ llvm::Expected<std::unique_ptr<llvm::Module>> onnx_aot::translateToLLVMIR(
   normalizeDefinitions(*module, options.prefix);
   (*run)->setName(options.prefix + "_run");
   (*plan)->setName(options.prefix + "_plan");
-  std::string target = machine.getTargetTriple().str();
-  if (!machine.getTargetCPU().empty())
-    target += " " + machine.getTargetCPU().str();
-  addDescriptor(*module, info, weights, *run, *plan, target, options, place);
+  addDescriptor(*module, info, weights, *run, *plan, describeTarget(machine),
+                options, place);
 
   std::string problem;
   llvm::raw_string_ostream os(problem);

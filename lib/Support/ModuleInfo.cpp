@@ -2,6 +2,7 @@
 
 #include "onnx-aot/Support/ModuleInfo.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -78,6 +79,24 @@ static constexpr std::pair<llvm::StringLiteral, unsigned> types[] = {
     {"int2", 1},
 };
 static_assert(std::size(types) == ONNX_AOT_INT2 + 1);
+
+FailureOr<ValueInfo> onnx_aot::readValueInfo(Attribute attribute) {
+  auto info = dyn_cast_or_null<DictionaryAttr>(attribute);
+  if (!info)
+    return failure();
+  auto name = info.getAs<StringAttr>("name");
+  auto type = info.getAs<IntegerAttr>("type");
+  auto dims = info.getAs<DenseI64ArrayAttr>("dims");
+  if (!name || !type || !dims || !type.getType().isInteger(32) ||
+      type.getInt() <= 0 || type.getInt() >= (int64_t)std::size(types) ||
+      dims.size() > ONNX_AOT_MAX_RANK)
+    return failure();
+  ValueInfo value;
+  value.name = name.getValue().str();
+  value.type = static_cast<OnnxAotType>(type.getInt());
+  value.dims = SmallVector<int64_t>(dims.asArrayRef());
+  return value;
+}
 
 StringRef onnx_aot::getTypeName(OnnxAotType type) { return types[type].first; }
 

@@ -5,6 +5,7 @@
 #include "Types.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace onnx_aot::runtime {
 
@@ -150,6 +151,23 @@ std::optional<uint64_t> plannedBytes(const OnnxAotValueInfo &info,
   return tensorBytes(typeInfo(info.type)->bytes, dims, info.rank);
 }
 
+/// Why the module's plan refused the symbols: `run` tells, and does no more.
+static std::string refusalText(const OnnxAotModule &module,
+                               const int64_t *symbols) {
+  struct Reason {
+    char text[512] = "";
+  } reason;
+  OnnxAotRuntime runtime = {};
+  runtime.user = &reason;
+  runtime.fail = [](void *user, const char *message) {
+    auto &reason = *static_cast<Reason *>(user);
+    std::snprintf(reason.text, sizeof(reason.text), ": %s",
+                  message ? message : "no reason");
+  };
+  (void)module.run(&runtime, nullptr, symbols, nullptr, nullptr, nullptr);
+  return reason.text;
+}
+
 Status planModule(const OnnxAotModule &module, const int64_t *symbols,
                   size_t numSymbols, int64_t *outputDims,
                   uint64_t *arenaBytes) {
@@ -167,7 +185,8 @@ Status planModule(const OnnxAotModule &module, const int64_t *symbols,
     int32_t answer = module.plan(symbols, outputDims, arenaBytes);
     if (answer != ONNX_AOT_RUN_OK)
       return invalidArgument("the model cannot run with the sizes ",
-                             symbolText(module, symbols));
+                             symbolText(module, symbols),
+                             refusalText(module, symbols));
   }
   for (int32_t i = 0; i < module.num_outputs; ++i) {
     if (Status status = checkPlanned(module, i, outputDims); !status.ok())

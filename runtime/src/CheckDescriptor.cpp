@@ -1,4 +1,5 @@
 //===- CheckDescriptor.cpp - can this runtime run a module ----------------===//
+#include "CpuFeatures.h"
 #include "LoadedModule.h"
 #include "Text.h"
 #include "Types.h"
@@ -76,6 +77,16 @@ Status checkWeights(const OnnxAotModule &module) {
   return Status();
 }
 
+/// An instruction that the processor lacks would end the process.
+Status checkProcessor(const OnnxAotModule &module) {
+  std::string missing = missingFeatures(targetFeatures(module.target));
+  if (missing.empty())
+    return Status();
+  return invalidModule("it was compiled for another processor (", module.target,
+                       "): this one lacks ", missing,
+                       "; compile the model here, or with --cpu=NAME");
+}
+
 Status checkFields(const OnnxAotModule &module) {
   if (module.abi_version != ONNX_AOT_ABI_VERSION)
     return invalidModule("it has binary interface version ", module.abi_version,
@@ -116,6 +127,8 @@ Status checkFields(const OnnxAotModule &module) {
     if (!bound[i])
       return invalidModule("no input has the symbolic dimension ",
                            quoted(module.symbols[i]));
+  if (Status status = checkProcessor(module); !status.ok())
+    return status;
   return checkWeights(module);
 }
 

@@ -1,5 +1,4 @@
-//===- ModuleInfo.h - what a compiled module says of itself ------*- C++
-//-*-===//
+//===- ModuleInfo.h - what a compiled module says of itself -----*- C++ -*-===//
 //
 // The contents of a module's descriptor (abi/Abi.h) while it is compiled: made
 // by Codegen, written by Emit.
@@ -10,6 +9,7 @@
 
 #include "onnx-aot/abi/Abi.h"
 
+#include "mlir/IR/Attributes.h"
 #include "mlir/IR/Types.h"
 
 #include <optional>
@@ -41,6 +41,9 @@ struct ModuleInfo {
   /// Symbols of the two entry functions in the LLVM dialect module.
   std::string runFunction = "run", planFunction = "plan";
 };
+
+/// Reads what `abi.value` of EntryAttributes.h describes; fails on anything else.
+mlir::FailureOr<ValueInfo> readValueInfo(mlir::Attribute attribute);
 
 /// The ABI's code of an element type, or none if the ABI has none.
 std::optional<OnnxAotType> getAbiType(mlir::Type elementType);

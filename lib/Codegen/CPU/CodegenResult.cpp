@@ -9,22 +9,60 @@ using namespace mlir;
 using namespace onnx_aot;
 using namespace onnx_aot::codegen;
 
-static std::vector<ValueInfo> readValues(ModuleOp module, StringRef attribute) {
-  std::vector<ValueInfo> values;
-  for (Attribute entry : module->getAttrOfType<ArrayAttr>(attribute)) {
+/// The inputs or outputs as the module states them. The module may be a file's,
+/// so nothing about its attributes is certain.
+static LogicalResult readValues(ModuleOp module, StringRef attribute,
+                                int64_t lowestDim,
+                                std::vector<ValueInfo> &values) {
+  auto entries = module->getAttrOfType<ArrayAttr>(attribute);
+  if (!entries)
+    return module.emitError("'") << attribute << "' is not a list";
+  for (Attribute entry : entries) {
+    FailureOr<ValueInfo> value = readValueInfo(entry);
+    if (failed(value) ||
+        llvm::any_of(value->dims, [&](int64_t dim) { return dim < lowestDim; }))
+      return module.emitError("'")
+             << attribute << "' holds " << entry
+             << " (expected {name, type, dims} with a type of abi/Abi.h and "
+                "dims from "
+             << lowestDim << ")";
     auto info = cast<DictionaryAttr>(entry);
-    ValueInfo value;
-    value.name = cast<StringAttr>(info.get("name")).getValue().str();
-    value.type = static_cast<OnnxAotType>(
-        cast<IntegerAttr>(info.get("type")).getInt());
-    value.dims =
-        SmallVector<int64_t>(cast<DenseI64ArrayAttr>(info.get("dims")).asArrayRef());
-    if (auto part = dyn_cast_or_null<IntegerAttr>(info.get(kPartKey)))
-      value.part = part.getInt();
-    value.isUpdated = info.contains(kUpdatedKey);
-    values.push_back(std::move(value));
+    value->isUpdated = info.contains(kUpdatedKey);
+    if (auto part = info.getAs<IntegerAttr>(kPartKey))
+      value->part = part.getValue().getSExtValue();
+    values.push_back(std::move(*value));
   }
-  return values;
+  return success();
+}
+
+/// The bytes of a weight; none when the attribute holds no numbers.
+static std::optional<ArrayRef<char>> getBytes(Attribute value) {
+  if (auto dense = dyn_cast<DenseIntOrFPElementsAttr>(value))
+    return dense.getRawData();
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value))
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      return blob->getData();
+  return std::nullopt;
+}
+
+/// Appends the [offset, value] pairs to the image.
+static LogicalResult readWeights(ModuleOp module, ArrayAttr weights,
+                                 WeightImage &image) {
+  for (Attribute entry : weights) {
+    auto segment = dyn_cast<ArrayAttr>(entry);
+    auto offset = segment && segment.size() == 2
+                      ? dyn_cast<IntegerAttr>(segment[0])
+                      : IntegerAttr();
+    std::optional<ArrayRef<char>> bytes =
+        offset && offset.getType().isInteger(64) ? getBytes(segment[1])
+                                                 : std::nullopt;
+    if (!bytes)
+      return module.emitError("'")
+             << kWeightsAttr << "' is not a list of [offset, tensor]";
+    if (image.append(*bytes) != static_cast<uint64_t>(offset.getInt()))
+      return module.emitError("weights do not lie where the code expects them");
+  }
+  return success();
 }
 
 FailureOr<CodegenResult> onnx_aot::getCodegenResult(ModuleOp module) {
@@ -34,23 +72,21 @@ FailureOr<CodegenResult> onnx_aot::getCodegenResult(ModuleOp module) {
   CodegenResult result;
   if (std::optional<StringRef> name = module.getName())
     result.info.name = name->str();
-  result.info.inputs = readValues(module, kInputsAttr);
-  result.info.outputs = readValues(module, kOutputsAttr);
-  if (auto symbols = module->getAttrOfType<ArrayAttr>(kAbiSymbolsAttr))
-    for (auto symbol : symbols.getAsRange<StringAttr>())
+  if (Attribute symbols = module->getAttr(kAbiSymbolsAttr)) {
+    auto names = dyn_cast<ArrayAttr>(symbols);
+    if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
+      return module.emitError("'")
+             << kAbiSymbolsAttr << "' is not a list of names";
+    for (auto symbol : names.getAsRange<StringAttr>())
       result.info.symbols.push_back(symbol.getValue().str());
-  if (auto arena = module->getAttrOfType<IntegerAttr>(kArenaBytesAttr))
-    result.info.arenaBytes = arena.getInt();
-  for (auto segment : weights.getAsRange<ArrayAttr>()) {
-    uint64_t offset = cast<IntegerAttr>(segment[0]).getInt();
-    ArrayRef<char> bytes;
-    if (auto dense = dyn_cast<DenseElementsAttr>(segment[1]))
-      bytes = dense.getRawData();
-    else if (auto resource = dyn_cast<DenseResourceElementsAttr>(segment[1]))
-      if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-        bytes = blob->getData();
-    if (result.weights.append(bytes) != offset)
-      return module.emitError("weights do not lie where the code expects them");
   }
+  int64_t lowest = -static_cast<int64_t>(result.info.symbols.size());
+  if (failed(readValues(module, kInputsAttr, lowest, result.info.inputs)) ||
+      failed(readValues(module, kOutputsAttr, -1, result.info.outputs)) ||
+      failed(readWeights(module, weights, result.weights)))
+    return failure();
+  if (auto arena = module->getAttrOfType<IntegerAttr>(kArenaBytesAttr))
+    if (arena.getType().isInteger(64))
+      result.info.arenaBytes = arena.getInt();
   return result;
 }

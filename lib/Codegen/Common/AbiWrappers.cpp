@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AbiBuilder.h"
+#include "FailService.h"
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
@@ -210,20 +211,60 @@ private:
     }
   }
 
-  /// Calls main.plan with symbols read from memory; returns its results.
-  SmallVector<Value> callPlan(AbiBuilder &b, Value symbols) {
+  /// Calls main.plan with symbols read from memory; returns the output dims and
+  /// the arena's bytes. Returns from the function when the plan gives a reason
+  /// against the symbols, after what `refused` does with it.
+  SmallVector<Value> callPlan(AbiBuilder &b, LLVM::LLVMFuncOp function,
+                              Value symbols,
+                              function_ref<void(Value)> refused) {
     SmallVector<Value> arguments;
     for (unsigned i = 0; i < numSymbols; ++i)
       arguments.push_back(b.load(b.i64, symbols, i));
     auto call = LLVM::CallOp::create(b, b.loc, plan, arguments);
-    auto structure = dyn_cast<LLVM::LLVMStructType>(call.getResult().getType());
-    if (!structure)
-      return {call.getResult()};
+    auto structure = cast<LLVM::LLVMStructType>(call.getResult().getType());
     SmallVector<Value> results;
     for (int64_t i = 0; i < (int64_t)structure.getBody().size(); ++i)
       results.push_back(
           LLVM::ExtractValueOp::create(b, b.loc, call.getResult(), i));
+    Value reason = results.pop_back_val();
+    Block *leave = addBlock(function), *rest = addBlock(function);
+    Value isGood = LLVM::ICmpOp::create(b, b.loc, LLVM::ICmpPredicate::eq,
+                                        reason, b.constant(0));
+    LLVM::CondBrOp::create(b, b.loc, isGood, rest, leave);
+    b.setInsertionPointToStart(leave);
+    refused(reason);
+    LLVM::ReturnOp::create(b, b.loc, b.constant32(ONNX_AOT_RUN_BAD_SHAPE));
+    b.setInsertionPointToStart(rest);
     return results;
+  }
+
+  /// Hands the text of a reason of the plan to the caller of `run`.
+  void tellReason(AbiBuilder &b, Value context, Value reason) {
+    ModuleOp module = getOperation();
+    SmallVector<StringRef> texts;
+    if (auto checks = module->getAttrOfType<ArrayAttr>(kPlanChecksAttr))
+      for (auto text : checks.getAsRange<StringAttr>())
+        texts.push_back(text.getValue());
+    SmallVector<int64_t> offsets;
+    LLVM::GlobalOp all =
+        createTexts(module, "onnx_aot.plan_checks", texts, offsets);
+    // Where each text begins, as a table of the module.
+    OpBuilder start = OpBuilder::atBlockBegin(module.getBody());
+    auto type = LLVM::LLVMArrayType::get(b.i64, offsets.size());
+    auto table = LLVM::GlobalOp::create(
+        start, b.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
+        "onnx_aot.plan_check_offsets",
+        b.getI64TensorAttr(offsets));
+    Value begin = LLVM::AddressOfOp::create(b, b.loc, table);
+    Value index = LLVM::SubOp::create(b, b.loc, reason, b.constant(1));
+    Value place = LLVM::GEPOp::create(b, b.loc, b.ptr, b.i64, begin,
+                                      ArrayRef<LLVM::GEPArg>{index});
+    Value offset = b.load(b.i64, place, 0);
+    Value base = LLVM::AddressOfOp::create(b, b.loc, all);
+    Value text = LLVM::GEPOp::create(b, b.loc, b.ptr, b.getI8Type(), base,
+                                     ArrayRef<LLVM::GEPArg>{offset});
+    LLVM::CallOp::create(b, b.loc, getOrDefineFail(module),
+                         ValueRange{context, text});
   }
 
   ArrayRef<int64_t> dimsOf(Attribute info) {
@@ -243,7 +284,7 @@ private:
     LLVM::LLVMFuncOp function = createFunction("plan", {ptr, ptr, ptr});
     AbiBuilder b(&getContext(), entry.getLoc());
     b.setInsertionPointToStart(function.addEntryBlock(b));
-    SmallVector<Value> results = callPlan(b, function.getArgument(0));
+    SmallVector<Value> results = callPlan(b, function, function.getArgument(0), [](Value) {});
     auto guarded = [&](Value pointer, function_ref<void()> body) {
       Block *then = addBlock(function), *after = addBlock(function);
       LLVM::CondBrOp::create(b, b.loc, b.isNull(pointer), after, then);
@@ -279,7 +320,9 @@ private:
     b.store(runtime, context, kRuntime);
     b.store(b.null(), context, kHead);
     b.store(b.constant(ONNX_AOT_RUN_OK), context, kStatus);
-    SmallVector<Value> planned = callPlan(b, symbols);
+    SmallVector<Value> planned =
+        callPlan(b, function, symbols,
+                 [&](Value reason) { tellReason(b, context, reason); });
 
     SmallVector<Value> arguments{context};
     auto pass = [&](Value data, ArrayRef<Value> sizes) {

@@ -3,15 +3,13 @@
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Support/ModuleInfo.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -37,8 +35,7 @@ struct DestinationStyleEntry
       return signalPassFailure();
     addInputArguments();
     returnOutputDims();
-    if (failed(resolveDims()))
-      return signalPassFailure();
+    resolveTensorDims(entry);
     addOutputArguments();
   }
 
@@ -80,6 +77,22 @@ private:
     return llvm::is_contained(updates, argument);
   }
 
+  /// The dictionary of a value says what its type says; a file may hold another.
+  LogicalResult checkInfo(Attribute attribute, Type type, int64_t lowestDim) {
+    FailureOr<ValueInfo> info = readValueInfo(attribute);
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    bool fits = succeeded(info) && tensor &&
+                tensor.getRank() == static_cast<int64_t>(info->dims.size());
+    for (int64_t i = 0; fits && i < tensor.getRank(); ++i)
+      fits = tensor.isDynamicDim(i)
+                 ? info->dims[i] < 0 && info->dims[i] >= lowestDim
+                 : info->dims[i] == tensor.getDimSize(i);
+    if (fits)
+      return success();
+    return entry.emitError("'")
+           << kAbiValueAttr << "' " << attribute << " does not describe " << type;
+  }
+
   /// The dictionaries outlive the arguments they describe.
   LogicalResult moveInterfaceToModule() {
     Builder builder(&getContext());
@@ -92,6 +105,14 @@ private:
         llvm::is_contained(outputs, Attribute()))
       return entry.emitError("'")
              << kAbiValueAttr << "' is missing on an argument or result";
+    auto symbols = getOperation()->getAttrOfType<ArrayAttr>(kAbiSymbolsAttr);
+    int64_t numSymbols = symbols ? symbols.size() : 0;
+    for (auto [info, type] : llvm::zip_equal(inputs, entry.getArgumentTypes()))
+      if (failed(checkInfo(info, type, -numSymbols)))
+        return failure();
+    for (auto [info, type] : llvm::zip_equal(outputs, entry.getResultTypes()))
+      if (failed(checkInfo(info, type, -1)))
+        return failure();
     for (auto [index, input] : llvm::enumerate(inputs)) {
       auto info = dyn_cast<DictionaryAttr>(input);
       if (!info || !isUpdated(index))
@@ -158,22 +179,6 @@ private:
                                                    operands[i], dim));
     }
     terminator->setOperands(operands);
-  }
-
-  /// Expresses dimensions by the symbols where shape functions allow it.
-  LogicalResult resolveDims() {
-    resolveEntryDims(entry);
-    RewritePatternSet patterns(&getContext());
-    memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
-    memref::populateResolveShapedTypeResultDimsPatterns(patterns);
-    for (Dialect *dialect : getContext().getLoadedDialects())
-      dialect->getCanonicalizationPatterns(patterns);
-    for (RegisteredOperationName op : getContext().getRegisteredOperations())
-      if (isa<tensor::TensorDialect, affine::AffineDialect>(op.getDialect()))
-        op.getCanonicalizationPatterns(patterns, &getContext());
-    (void)applyPatternsGreedily(entry, std::move(patterns));
-    resolveEntryDims(entry);
-    return success();
   }
 
   void addOutputArguments() {

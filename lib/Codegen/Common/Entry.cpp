@@ -2,11 +2,15 @@
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -68,6 +72,23 @@ void resolveEntryDims(func::FuncOp entry) {
     else if (auto dim = dyn_cast<memref::DimOp>(op))
       resolve(op, dim.getSource(), dim.getConstantIndex());
   });
+}
+
+void resolveTensorDims(func::FuncOp entry) {
+  MLIRContext *context = entry.getContext();
+  resolveEntryDims(entry);
+  RewritePatternSet patterns(context);
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  memref::populateResolveShapedTypeResultDimsPatterns(patterns);
+  // A loop that hands a tensor on keeps its sizes.
+  scf::populateSCFForLoopCanonicalizationPatterns(patterns);
+  for (Dialect *dialect : context->getLoadedDialects())
+    dialect->getCanonicalizationPatterns(patterns);
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (isa<tensor::TensorDialect, affine::AffineDialect>(op.getDialect()))
+      op.getCanonicalizationPatterns(patterns, context);
+  (void)applyPatternsGreedily(entry, std::move(patterns));
+  resolveEntryDims(entry);
 }
 
 bool dependsOnSymbolsOnly(Value value, SetVector<Operation *> *slice) {

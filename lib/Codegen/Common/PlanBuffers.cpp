@@ -1,5 +1,7 @@
 //===- PlanBuffers.cpp - one arena for the entry's temporaries --------------===//
 
+#include "PlanFunction.h"
+
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 
@@ -50,7 +52,7 @@ struct PlanBuffers : onnx_aot::impl::PlanBuffersBase<PlanBuffers> {
     collectBuffers();
     int64_t staticBytes = placeStaticBuffers();
     Value total = placeDynamicBuffers(staticBytes);
-    buildPlanFunction(total);
+    buildPlanFunction(entry, total);
     if (std::optional<int64_t> bytes = getConstantIntValue(total))
       getOperation()->setAttr(
           kArenaBytesAttr, Builder(&getContext()).getI64IntegerAttr(*bytes));
@@ -147,8 +149,14 @@ private:
       return;
     }
     Value product = constant(bytes);
-    for (Value size : buffer.alloc.getDynamicSizes())
-      product = builder->createOrFold<arith::MulIOp>(loc(), product, hoist(size));
+    // The plan refuses negative sizes, but for branches that may never run.
+    bool always = buffer.alloc->getParentOp() == entry;
+    for (Value size : buffer.alloc.getDynamicSizes()) {
+      Value known = hoist(size);
+      if (!always)
+        known = builder->createOrFold<arith::MaxSIOp>(loc(), known, constant(0));
+      product = builder->createOrFold<arith::MulIOp>(loc(), product, known);
+    }
     // Round up to the alignment.
     product = builder->createOrFold<arith::AddIOp>(loc(), product,
                                                    constant(kAlignment - 1));
@@ -246,60 +254,6 @@ private:
     auto call = func::CallOp::create(here, alloc.getLoc(), function, operands);
     alloc.replaceAllUsesWith(call.getResult(0));
     eraseAlloc(alloc);
-  }
-
-  /// Dimensions of outputs that the entry asks memory for are told by the run, even
-  /// where later passes have found out what they are.
-  void hideValueShaped(MutableArrayRef<Value> dims) {
-    auto outputs = getOperation()->getAttrOfType<ArrayAttr>(kOutputsAttr);
-    auto asked = getOperation()->getAttrOfType<DenseI64ArrayAttr>(kValueShapedAttr);
-    if (!outputs || !asked)
-      return;
-    for (auto [index, info] : llvm::enumerate(outputs)) {
-      auto sizes =
-          cast<DenseI64ArrayAttr>(cast<DictionaryAttr>(info).get("dims"));
-      bool isAsked = llvm::is_contained(asked.asArrayRef(), (int64_t)index);
-      for (int64_t size : sizes.asArrayRef())
-        if (size < 0) {
-          if (isAsked)
-            dims.front() = Value();
-          dims = dims.drop_front();
-        }
-    }
-  }
-
-  /// main.plan: symbols -> output dimensions (-1 where unknown), arena bytes.
-  void buildPlanFunction(Value total) {
-    EntryArguments arguments(entry);
-    auto terminator =
-        cast<func::ReturnOp>(entry.getBody().front().getTerminator());
-    SmallVector<Value> wanted(terminator.getOperands());
-    hideValueShaped(wanted);
-    wanted.push_back(total);
-    auto indexType = IndexType::get(&getContext());
-    SmallVector<Type> symbols(arguments.getNumSymbols(), indexType);
-    SmallVector<Type> results(wanted.size(), indexType);
-    auto plan = func::FuncOp::create(
-        loc(), kPlanName, FunctionType::get(&getContext(), symbols, results));
-    plan.setPrivate();
-    getOperation().push_back(plan);
-    OpBuilder body = OpBuilder::atBlockBegin(plan.addEntryBlock());
-    IRMapping mapping;
-    for (unsigned i = 0; i < symbols.size(); ++i)
-      mapping.map(arguments.symbol(i), plan.getArgument(i));
-    SmallVector<Value> returned;
-    for (Value value : wanted) {
-      SetVector<Operation *> slice;
-      if (!value || !dependsOnSymbolsOnly(value, &slice)) {
-        returned.push_back(arith::ConstantIndexOp::create(body, loc(), -1));
-        continue;
-      }
-      for (Operation *op : slice)
-        if (!mapping.contains(op->getResult(0)))
-          body.clone(*op, mapping);
-      returned.push_back(mapping.lookup(value));
-    }
-    func::ReturnOp::create(body, loc(), returned);
   }
 
   func::FuncOp entry;

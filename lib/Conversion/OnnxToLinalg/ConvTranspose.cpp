@@ -28,10 +28,7 @@ Spread getSpread(OpBuilder &builder, Location loc,
   AffineExpr count = window.getOutputDim(i, in).getExpr();
   AffineExpr first = (window.getPadBegin(i, in) * -1 + reach).getExpr();
   Spread spread;
-  spread.count = isa<AffineConstantExpr>(count)
-                     ? foldSizes(builder, loc, count, input)
-                     : foldMaxOfSizes(builder, loc, count,
-                                      builder.getAffineConstantExpr(0), input);
+  spread.count = foldSizes(builder, loc, count, input);
   spread.size = foldSizes(builder, loc, builder.getAffineDimExpr(0) + reach,
                           spread.count);
   spread.first = foldSizes(builder, loc, first, input);

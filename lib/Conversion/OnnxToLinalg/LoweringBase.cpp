@@ -162,8 +162,21 @@ static Value expandAtRuntime(OpBuilder &builder, Location loc, Value tensor,
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t rank = resultSizes.size(), offset = rank - type.getRank();
   SmallVector<Value> sizes;
-  for (OpFoldResult size : getRuntimeSizes(builder, loc, tensor))
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  for (auto [i, size] :
+       llvm::enumerate(getRuntimeSizes(builder, loc, tensor))) {
     sizes.push_back(getValueOrCreateConstantIndexOp(builder, loc, size));
+    Value wanted = getValueOrCreateConstantIndexOp(builder, loc,
+                                                   resultSizes[offset + i]);
+    auto equals = [&](Value other) {
+      return builder.createOrFold<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::eq, sizes.back(), other);
+    };
+    createCheck(builder, loc,
+                builder.createOrFold<arith::OrIOp>(loc, equals(one),
+                                                   equals(wanted)),
+                "sizes of its inputs do not broadcast");
+  }
   Value empty = createEmpty(builder, loc, resultSizes, type.getElementType());
   SmallVector<AffineMap> maps{builder.getMultiDimIdentityMap(rank)};
   SmallVector<utils::IteratorType> iterators(rank,
@@ -275,16 +288,22 @@ Value createScalarConstant(OpBuilder &builder, Location loc, double value,
       builder, loc, builder.getIntegerAttr(type, static_cast<int64_t>(value)));
 }
 
-void createCheck(OpBuilder &builder, Operation *op, Value condition,
+void createCheck(OpBuilder &builder, Location loc, Value condition,
                  const Twine &message) {
   if (isConstantIntValue(condition, 1))
     return;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+  if (auto name = dyn_cast<NameLoc>(loc))
     stream << "node " << name.getName().getValue() << ": ";
-  stream << op->getName() << ": " << message;
-  cf::AssertOp::create(builder, op->getLoc(), condition, text);
+  stream << message;
+  cf::AssertOp::create(builder, loc, condition, text);
+}
+
+void createCheck(OpBuilder &builder, Operation *op, Value condition,
+                 const Twine &message) {
+  createCheck(builder, op->getLoc(), condition,
+              op->getName().getStringRef() + ": " + message);
 }
 
 } // namespace onnx_aot

@@ -123,6 +123,9 @@ mlir::Value createScalarConstant(mlir::OpBuilder &builder, mlir::Location loc,
 /// false: for values that the model may not have and that only the run knows.
 void createCheck(mlir::OpBuilder &builder, mlir::Operation *op,
                  mlir::Value condition, const llvm::Twine &message);
+/// The same where only the node's location is at hand.
+void createCheck(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value condition, const llvm::Twine &message);
 
 //===--- One function per category ----------------------------------------===//
 

@@ -174,6 +174,14 @@ private:
     AffineExpr size = builder.getAffineSymbolExpr(0);
     OpFoldResult inGroup = affine::makeComposedFoldedAffineApply(
         builder, loc, AffineMap::get(0, 1, size.floorDiv(groups)), sizes[dim]);
+    Value total = getValueOrCreateConstantIndexOp(builder, loc, sizes[dim]);
+    Value parts = arith::ConstantIndexOp::create(builder, loc, groups);
+    Value rest = builder.createOrFold<arith::RemSIOp>(loc, total, parts);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    createCheck(builder, loc,
+                builder.createOrFold<arith::CmpIOp>(
+                    loc, arith::CmpIPredicate::eq, rest, zero),
+                "the channels do not divide into groups");
     SmallVector<int64_t> shape(type.getShape());
     shape.insert(shape.begin() + dim + 1, type.isDynamicDim(dim)
                                               ? ShapedType::kDynamic

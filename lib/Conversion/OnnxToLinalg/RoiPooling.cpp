@@ -302,8 +302,7 @@ struct LowerMaxUnpool : OnnxLowering<onnx::MaxUnpoolOp> {
       AffineExpr size =
           (rewriter.getAffineDimExpr(0) - 1) * window->strides[i] +
           (window->kernel[i] - window->padsBegin[i] - window->padsEnd[i]);
-      sizes[i + 2] = foldMaxOfSizes(
-          rewriter, loc, size, rewriter.getAffineConstantExpr(0), sizes[i + 2]);
+      sizes[i + 2] = foldSizes(rewriter, loc, size, sizes[i + 2]);
     }
     Value total = s.constant(1, rewriter.getIndexType());
     for (Value size : toValues(rewriter, loc, sizes))

@@ -239,7 +239,9 @@ struct Padding {
 };
 
 /// Removes what negative pads remove and makes these pads 0.
-Value cropNegative(OpBuilder &builder, Location loc, Value data, Padding &padding) {
+Value cropNegative(OpBuilder &builder, Operation *op, Value data,
+                   Padding &padding) {
+  Location loc = op->getLoc();
   IndexBuilder b(builder, loc);
   Value zero = b.constant(0);
   SmallVector<OpFoldResult> offsets, strides;
@@ -256,14 +258,22 @@ Value cropNegative(OpBuilder &builder, Location loc, Value data, Padding &paddin
       continue;
     }
     crops = true;
-    // A crop larger than the dimension empties it.
     Value full = b.get(size);
-    Value first = b.min(b.max(b.sub(zero, low), zero), full);
-    Value last = b.max(b.sub(full, b.max(b.sub(zero, high), zero)), first);
+    createCheck(builder, op,
+                b.compare(arith::CmpIPredicate::sge,
+                          b.add(b.add(full, low), high), zero),
+                "negative pads remove more than there is");
+    Value cropLow = b.max(b.sub(zero, low), zero);
+    Value cropHigh = b.max(b.sub(zero, high), zero);
+    Value first = b.min(cropLow, full);
+    Value last = b.max(b.sub(full, cropHigh), first);
     offsets.push_back(getAsOpFoldResult(first));
     size = getAsOpFoldResult(b.sub(last, first));
-    low = b.max(low, zero);
-    high = b.max(high, zero);
+    // A crop larger than the dimension goes on in the other end's padding.
+    Value restLow = b.sub(cropLow, first);
+    Value restHigh = b.sub(cropHigh, b.sub(full, last));
+    low = b.max(b.sub(low, restHigh), zero);
+    high = b.max(b.sub(high, restLow), zero);
   }
   if (!crops)
     return data;
@@ -354,7 +364,7 @@ struct LowerPad : OnnxLowering<onnx::PadOp> {
     if (pads.getNumElements() != 2 * numAxes)
       return unsupported(op, "pads must have two numbers for each axis");
     Padding padding = getPadding(rewriter, op, adaptor, type.getRank());
-    Value data = cropNegative(rewriter, loc, adaptor.getData(), padding);
+    Value data = cropNegative(rewriter, op, adaptor.getData(), padding);
     Value result;
     if (op.getMode() == "constant") {
       Value fill =
@@ -426,7 +436,7 @@ struct LowerCenterCropPad : OnnxLowering<onnx::CenterCropPadOp> {
       padding.low[position] = low;
       padding.high[position] = b.sub(grown, low);
     }
-    Value data = cropNegative(rewriter, loc, adaptor.getInputData(), padding);
+    Value data = cropNegative(rewriter, op, adaptor.getInputData(), padding);
     Value zero = createScalarConstant(rewriter, loc, 0, type.getElementType());
     replaceWithCast(rewriter, op,
                     padWithConstant(rewriter, loc, data, padding, zero));

@@ -1,5 +1,4 @@
-//===- WindowLowering.cpp - padding and indexing of windows
-//-----------------===//
+//===- WindowLowering.cpp - padding and indexing of windows -----------------===//
 
 #include "WindowLowering.h"
 #include "Contraction.h"
@@ -15,12 +14,8 @@ SmallVector<OpFoldResult> getWindowCounts(OpBuilder &builder, Location loc,
   for (auto [i, size] : llvm::enumerate(spatialSizes)) {
     AffineExpr input = builder.getAffineDimExpr(0);
     AffineExpr count = window.getOutputDim(i, onnx::Dim(input)).getExpr();
-    // A window that does not fit at run time gives an empty result.
-    counts.push_back(getConstantIntValue(size)
-                         ? foldSizes(builder, loc, count, size)
-                         : foldMaxOfSizes(builder, loc, count,
-                                          builder.getAffineConstantExpr(0),
-                                          size));
+    // Code generation refuses sizes below zero, where no window fits.
+    counts.push_back(foldSizes(builder, loc, count, size));
   }
   return counts;
 }

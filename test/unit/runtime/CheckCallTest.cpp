@@ -56,7 +56,7 @@ const BadCall badCalls[] = {
      {"input 'x'", "has 48 bytes", "needs 17592186044416"}},
     {"size that the model refuses",
      [](Call &c) { c = Call(1001); },
-     {"the model cannot run", "N=1001"}},
+     {"the model cannot run", "N=1001", "there are too many"}},
     {"null data",
      [](Call &c) { c.inputs[0].data = nullptr; },
      {"input 'x'", "null", "48"}},

@@ -34,6 +34,8 @@ const BadDescriptor badDescriptors[] = {
     {[](Changed &c) { c.module.abi_version = 7; },
      {"version 7", "supports version 2"}},
     {[](Changed &c) { c.module.struct_bytes = 8; }, {"has 8 bytes"}},
+    {[](Changed &c) { c.module.target = "x86_64-linux future sse2,warp"; },
+     {"another processor", "lacks", "warp", "--cpu="}},
     {[](Changed &c) { c.module.num_inputs = -1; }, {"negative number"}},
     {[](Changed &c) { c.module.run = nullptr; }, {"lacks"}},
     {[](Changed &c) { c.module.plan = nullptr; }, {"lacks"}},

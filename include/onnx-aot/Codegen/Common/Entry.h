@@ -32,6 +32,8 @@ constexpr llvm::StringLiteral kWeightsAttr = "codegen.weights";
 constexpr llvm::StringLiteral kWeightBytesAttr = "codegen.weight_bytes";
 /// On the module: the arena's size when it is a constant.
 constexpr llvm::StringLiteral kArenaBytesAttr = "codegen.arena_bytes";
+/// On the module: why main.plan may refuse the symbols (ArrayAttr of texts).
+constexpr llvm::StringLiteral kPlanChecksAttr = "codegen.plan_checks";
 
 /// Prefix of the functions the entry may call that the runtime serves.
 constexpr llvm::StringLiteral kAllocateOutput = "onnx_aot.allocate_output";
@@ -84,6 +86,9 @@ mlir::Value getEntryDim(mlir::func::FuncOp entry, mlir::Value value,
 /// Replaces dimensions of entry arguments by the symbol arguments, so that equal
 /// sizes are the same SSA value.
 void resolveEntryDims(mlir::func::FuncOp entry);
+
+/// Expresses dimensions of tensors by the symbols where shape functions allow it.
+void resolveTensorDims(mlir::func::FuncOp entry);
 
 /// True when `value` is computed from index arguments and constants alone.
 /// Collects the operations it needs, in order, when `slice` is given.

@@ -113,7 +113,8 @@ typedef struct OnnxAotRuntime {
    *  its final shape; returns where to write it, or null on failure. */
   void *(*allocate_output)(void *user, int32_t index, int32_t rank,
                            const int64_t *dims);
-  /** Receives the reason before `run` returns ONNX_AOT_RUN_FAILED. */
+  /** Receives the reason before `run` returns ONNX_AOT_RUN_FAILED or
+   *  ONNX_AOT_RUN_BAD_SHAPE. */
   void (*fail)(void *user, const char *message);
   /** Needed by modules with device code (abi/Device.h), else null. */
   const struct OnnxAotDevice *device;
@@ -132,7 +133,7 @@ typedef struct OnnxAotModule {
   uint32_t abi_version;
   uint32_t struct_bytes; /**< sizeof(OnnxAotModule) when it was compiled */
   const char *name;      /**< graph name of the model */
-  const char *target;    /**< triple and cpu it was compiled for */
+  const char *target;    /**< triple, cpu, features (a,b) it needs */
   int32_t num_inputs;
   int32_t num_outputs;
   int32_t num_symbols;

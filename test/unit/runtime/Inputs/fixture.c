@@ -73,6 +73,11 @@ static void rows(void *opaque, int64_t begin, int64_t end) {
 static int32_t run(const OnnxAotRuntime *runtime, const void *weights,
                    const int64_t *symbol, const void *const *in,
                    void *const *out, void *arena) {
+  if (plan(symbol, 0, 0) != ONNX_AOT_RUN_OK) {
+    if (runtime->fail)
+      runtime->fail(runtime->user, "node 'rows': there are too many");
+    return ONNX_AOT_RUN_BAD_SHAPE;
+  }
   Context c = {in[0], in[1], weights, out[0], arena};
   int64_t n = symbol[0], total = 0;
   for (int64_t i = 0; i < n * WIDTH; ++i)

@@ -98,6 +98,15 @@ static int forward(const float *x, const float *target, const float *w,
   return 0;
 }
 
+/* As the interface wants it: what the plan refuses, the run refuses untouched. */
+static int32_t refused(const OnnxAotRuntime *runtime, const int64_t *symbol) {
+  if (symbol[0] <= 1000)
+    return 0;
+  if (runtime->fail)
+    runtime->fail(runtime->user, "node 'loss': the batch is too large");
+  return ONNX_AOT_RUN_BAD_SHAPE;
+}
+
 static int32_t failed(const OnnxAotRuntime *runtime) {
   if (runtime->fail)
     runtime->fail(runtime->user, "node 'loss': a target is below -1000");
@@ -159,6 +168,8 @@ static const OnnxAotBinding train_out[] = {USER(0), USER(1), NUMBER(LOSS)};
 static int32_t run_train(const OnnxAotRuntime *runtime, const void *weights,
                          const int64_t *symbol, const void *const *in,
                          void *const *out, void *arena) {
+  if (refused(runtime, symbol))
+    return ONNX_AOT_RUN_BAD_SHAPE;
   const int64_t *seed = in[0];
   float *gw = (float *)in[5], scale = *(const float *)in[3];
   double *gb = (double *)in[6];
@@ -191,6 +202,8 @@ static const OnnxAotBinding eval_out[] = {USER(0), NUMBER(LOSS)};
 static int32_t run_eval(const OnnxAotRuntime *runtime, const void *weights,
                         const int64_t *symbol, const void *const *in,
                         void *const *out, void *arena) {
+  if (refused(runtime, symbol))
+    return ONNX_AOT_RUN_BAD_SHAPE;
   (void)weights;
   if (forward(in[0], in[1], in[2], *(const double *)in[3],
               *(const float *)in[4], symbol[0], out[0], arena, out[1]))
@@ -270,6 +283,8 @@ static const OnnxAotBinding fused_out[] = {
 static int32_t run_fused(const OnnxAotRuntime *runtime, const void *weights,
                          const int64_t *symbol, const void *const *in,
                          void *const *out, void *arena) {
+  if (refused(runtime, symbol))
+    return ONNX_AOT_RUN_BAD_SHAPE;
   const int64_t *seed = in[9];
   float gw[WIDTH] = {0}, scale = *(const float *)in[4];
   double gb = 0;
