@@ -537,9 +537,8 @@ for _name, _refusal in REFUSALS.items():
 @test("refused/no gradient")
 def no_gradient(context):
     """Every node that stands in the way is named at once, by --check too."""
-    nodes = [("Mul", ["x", "w"], ["a"], {}), ("NonMaxSuppression", ["b", "s"], ["i"], {})]
-    nodes = [("Mul", ["x", "w"], ["a"], {}), ("Det", ["a"], ["b"], {}), ("Hardmax", ["a"], ["c"], {}),
-             ("ReduceSum", ["c"], ["d"], {"keepdims": 0}), ("Add", ["b", "d"], ["y"], {})]
+    nodes = [("Mul", ["x", "w"], ["a"], {}), ("Bernoulli", ["a"], ["b"], {}), ("Bernoulli", ["a"], ["c"], {}),
+             ("Add", ["b", "c"], ["d"], {}), ("ReduceSum", ["d"], ["y"], {"keepdims": 0})]
     model = model_of(nodes, [("x", (3, 3))], [("y", ())], {"w": np.ones((3, 3), np.float32)})
     check_refusal(context, ["--train", "--loss=none", "--check"], "no gradient", model=model)
 
