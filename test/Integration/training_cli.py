@@ -168,8 +168,10 @@ def evaluation(tally, bench):
 def killed(tally, bench, rounds=12):
     """A run that is killed at random and started again ends with the same bits and the same metrics."""
     flags = ["--batch", 2, "--epochs", 30, "--shuffle", "--seed", 3, "--schedule=cosine", "--accumulate", 2]
+    begin = time.monotonic()
     _, problem = bench.run(*flags, "--save", bench / "whole.safetensors", "--metrics", bench / "whole.csv",
                            "--save-every", 7)
+    took = time.monotonic() - begin
     if not tally.check("a training that is not killed", problem):
         return
     def rows(name):
@@ -180,7 +182,7 @@ def killed(tally, bench, rounds=12):
     kills = 0
     for _ in range(rounds):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0.01, 0.25))
+        time.sleep(took * chance.uniform(0.05, 0.3))
         process.kill()
         kills += process.wait() == -signal.SIGKILL
     done = subprocess.run(command, capture_output=True, text=True)
@@ -189,16 +191,23 @@ def killed(tally, bench, rounds=12):
     tally.check("killed and resumed: the same bits", problem or ("" if same else "they differ"), f"{kills} kills")
     tally.check("killed and resumed: the same metrics",
                 "" if rows("part.csv") == rows("whole.csv") else "they differ")
-    tally.check("it was killed at all", "" if kills > 2 else f"only {kills} times")
+    tally.check("it was killed at all", "" if kills > 1 else f"only {kills} times")
 
 
 def interrupted(tally, bench):
     """Asked to end, it saves; resumed, it ends with the bits of a training that was not."""
-    flags = ["--batch", 2, "--epochs", 2000, "--shuffle"]
-    _, problem = bench.run(*flags, "--save", bench / "whole.safetensors")
+    epochs, took = 500, 0
+    while took < 0.9:  # long enough to be asked in the middle, on any machine
+        epochs *= 4
+        flags = ["--batch", 2, "--epochs", epochs, "--shuffle"]
+        begin = time.monotonic()
+        _, problem = bench.run(*flags, "--save", bench / "whole.safetensors")
+        took = time.monotonic() - begin
+        if problem:
+            break
     process = subprocess.Popen(bench.command(*flags, "--save", bench / "asked.safetensors"), stderr=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, text=True)
-    time.sleep(0.08)
+    time.sleep(took / 3)
     process.terminate()
     said = process.communicate()[1]
     if process.returncode != 1 or "which are saved" not in said:
