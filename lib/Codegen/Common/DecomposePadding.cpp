@@ -50,9 +50,11 @@ public:
     for (int64_t axis = 0; axis < pad.getResultType().getRank(); ++axis)
       ring = fillEnds(ring, axis);
     b.restoreInsertionPoint(here);
-    Value source = producer ? pad.getSource() : copySource();
-    Value result = tensor::InsertSliceOp::create(
-        b, loc, source, ring, pad.getMixedLowPad(), inside, ones());
+    Value result = ring;
+    if (!isEmpty(inside))
+      result = tensor::InsertSliceOp::create(
+          b, loc, producer ? pad.getSource() : copySource(), ring,
+          pad.getMixedLowPad(), inside, ones());
     if (result.getType() != pad.getType())
       result = tensor::CastOp::create(b, loc, pad.getType(), result);
     pad.replaceAllUsesWith(result);
@@ -60,6 +62,12 @@ public:
   }
 
 private:
+  /// Known to have no elements; a slice of such a shape lies out of bounds.
+  static bool isEmpty(ArrayRef<OpFoldResult> sizes) {
+    return llvm::any_of(
+        sizes, [](OpFoldResult size) { return isConstantIntValue(size, 0); });
+  }
+
   OpFoldResult add(OpFoldResult left, OpFoldResult right) {
     AffineExpr sum = b.getAffineDimExpr(0) + b.getAffineDimExpr(1);
     return affine::makeComposedFoldedAffineApply(b, loc, sum, {left, right});
@@ -111,6 +119,8 @@ private:
                         : other > axis ? whole[other]
                                        : width);
       }
+      if (isEmpty(sizes))
+        continue;
       Value end = tensor::EmptyOp::create(b, loc, sizes,
                                           pad.getResultType().getElementType());
       end = linalg::FillOp::create(b, loc, filler, end).getResult(0);

@@ -45,6 +45,32 @@ func.func @copies_an_argument(%x: tensor<?x3xf32>, %n: index) -> tensor<?x3xf32>
   return %p : tensor<?x3xf32>
 }
 
+// Nothing inside, and no end that has elements but those of the first axis.
+// CHECK-LABEL: func.func @empty_inside
+// CHECK: linalg.fill {{.*}} -> tensor<2x4xf32>
+// CHECK: %[[Y:.*]] = tensor.insert_slice
+// CHECK-NOT: tensor.insert_slice
+// CHECK: return %[[Y]]
+func.func @empty_inside(%x: tensor<0x3xf32>) -> tensor<2x4xf32> {
+  %one = arith.constant 1.0 : f32
+  %p = tensor.pad %x low[2, 1] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  } : tensor<0x3xf32> to tensor<2x4xf32>
+  return %p : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @empty
+// CHECK-NOT: tensor.insert_slice
+func.func @empty(%x: tensor<0x3xf32>) -> tensor<0x4xf32> {
+  %one = arith.constant 1.0 : f32
+  %p = tensor.pad %x low[0, 1] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  } : tensor<0x3xf32> to tensor<0x4xf32>
+  return %p : tensor<0x4xf32>
+}
+
 // The value depends on the place: not a ring.
 // CHECK-LABEL: func.func @keeps_other_values
 // CHECK: tensor.pad
