@@ -48,6 +48,13 @@ Value scatter(OpBuilder &builder, Location loc, Value data, Value updates,
       })[0];
 }
 
+/// Known to have no elements: nothing is written, and a slice of it would lie out
+/// of bounds.
+bool isEmpty(Value tensor) {
+  return llvm::is_contained(
+      cast<RankedTensorType>(tensor.getType()).getShape(), 0);
+}
+
 struct LowerScatterElements : OnnxLowering<onnx::ScatterElementsOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
@@ -55,6 +62,10 @@ struct LowerScatterElements : OnnxLowering<onnx::ScatterElementsOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value data = adaptor.getData(), indices = adaptor.getIndices();
+    if (isEmpty(adaptor.getUpdates())) {
+      rewriter.replaceOp(op, data);
+      return success();
+    }
     int64_t rank = cast<RankedTensorType>(data.getType()).getRank();
     int64_t axis = *onnx::normalizeAxis(op.getAxis(), rank);
     IndexBuilder outside(rewriter, loc);
@@ -98,6 +109,10 @@ struct LowerScatterND : OnnxLowering<onnx::ScatterNDOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value data = adaptor.getData(), indices = adaptor.getIndices();
+    if (isEmpty(adaptor.getUpdates())) {
+      rewriter.replaceOp(op, data);
+      return success();
+    }
     auto indexType = cast<RankedTensorType>(indices.getType());
     int64_t outer = indexType.getRank() - 1;
     if (outer < 0 || indexType.isDynamicDim(outer))
@@ -150,6 +165,10 @@ struct LowerTensorScatter : OnnxLowering<onnx::TensorScatterOp> {
     Location loc = op.getLoc();
     Value cache = adaptor.getPastCache(), update = adaptor.getUpdate();
     Value starts = adaptor.getWriteIndices();
+    if (isEmpty(update)) {
+      rewriter.replaceOp(op, cache);
+      return success();
+    }
     auto type = cast<RankedTensorType>(cache.getType());
     int64_t rank = type.getRank();
     int64_t axis = *onnx::normalizeAxis(op.getAxis(), rank);
