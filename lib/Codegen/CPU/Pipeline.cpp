@@ -77,7 +77,11 @@ void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(arith::createArithExpandOpsPass());
+  // Conversions to bfloat are library calls on most processors, and flush
+  // denormals on those that have an instruction.
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  manager.addPass(arith::createArithExpandOpsPass(expand));
   manager.addPass(createConvertMathToLLVMPass());
   // What LLVM has no intrinsic for; it takes vectors apart.
   manager.addPass(createConvertMathToLibmPass());
