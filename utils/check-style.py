@@ -15,9 +15,8 @@ import shutil
 import subprocess
 import sys
 
-import harness
+from tally import ROOT, Tally
 
-ROOT = harness.ROOT
 MAX_LINES = {".cpp": 700, ".h": 700, ".td": 700, ".c": 700, ".py": 700, ".mlir": 400}
 CXX = (".cpp", ".h", ".c")
 
@@ -274,7 +273,7 @@ def main():
         tree = Tree()
     elif sys.argv[1:] and len(rules) == len(RULES):
         sys.exit(__doc__)
-    tally = harness.Tally()
+    tally = Tally()
     for rule in rules:
         places = list(rule(tree))
         for place in places:
