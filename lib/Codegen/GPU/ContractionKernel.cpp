@@ -39,21 +39,12 @@ struct ContractionFamily final : KernelFamily {
     std::optional<Product> product = findProduct(kernel);
     if (!product)
       return false;
-    auto isLarge = [&](ArrayRef<unsigned> dims) {
-      return kernel.getStaticProduct(dims).value_or(kSmall) >= kSmall;
-    };
-    return isLarge(product->rows.dims) && isLarge(product->columns.dims) &&
-           isLarge(product->depth);
+    return isLargeProduct(kernel, *product, kSmall);
   }
 
   Value emitBlocks(const KernelAnalysis &kernel,
                    const HostSizes &host) const override {
-    Product product = *findProduct(kernel);
-    Value tiles =
-        host.mul(host.ceilDiv(host.product(product.rows.dims), kTile),
-                 host.ceilDiv(host.product(product.columns.dims), kTile));
-    return host.minimum(host.mul(tiles, host.product(product.batch)),
-                        kMaxBlocks);
+    return emitTileBlocks(host, *findProduct(kernel), kTile);
   }
 
   void emit(KernelWriter &w) const override {

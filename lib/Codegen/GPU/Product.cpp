@@ -1,7 +1,6 @@
 //===- Product.cpp - kernels that sum up products -------------------------===//
 
 #include "Product.h"
-#include "KernelFamily.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -185,6 +184,22 @@ void storeResult(KernelWriter &w, const Product &product, const Point &at,
     w.define(product.op, point, sum);
     w.storeResults(point);
   });
+}
+
+bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
+                    int64_t least) {
+  auto isLarge = [&](ArrayRef<unsigned> dims) {
+    return kernel.getStaticProduct(dims).value_or(least) >= least;
+  };
+  return isLarge(product.rows.dims) && isLarge(product.columns.dims) &&
+         isLarge(product.depth);
+}
+
+Value emitTileBlocks(const HostSizes &host, const Product &product,
+                     int64_t tile) {
+  Value tiles = host.mul(host.ceilDiv(host.product(product.rows.dims), tile),
+                         host.ceilDiv(host.product(product.columns.dims), tile));
+  return host.minimum(host.mul(tiles, host.product(product.batch)), kMaxBlocks);
 }
 
 } // namespace onnx_aot::gpu_kernel

@@ -3,6 +3,7 @@
 #ifndef ONNX_AOT_CODEGEN_GPU_PRODUCT_H
 #define ONNX_AOT_CODEGEN_GPU_PRODUCT_H
 
+#include "KernelFamily.h"
 #include "KernelWriter.h"
 
 #include "llvm/ADT/SmallSet.h"
@@ -36,6 +37,14 @@ struct Product {
 
 /// Finds the product that a kernel is, pointwise ops after it aside.
 std::optional<Product> findProduct(const KernelAnalysis &kernel);
+
+/// Neither the rows, the columns nor the depth are known to be fewer than `least`.
+bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
+                    int64_t least);
+
+/// Emits the number of blocks for one square tile of the result each.
+mlir::Value emitTileBlocks(const HostSizes &host, const Product &product,
+                           int64_t tile);
 
 /// One operand's element at a point.
 mlir::Value evaluateSide(KernelWriter &writer, const Product &product,
