@@ -32,6 +32,7 @@ suites=(
   models
   examples
   training-cli
+  training-examples
   hostile
   damaged
   conformance
@@ -45,7 +46,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(levels docs conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(levels docs fashion-mnist conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -68,6 +69,9 @@ suite() {
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
     training-cli) python test/Integration/training_cli.py ;;
+    training-examples) python test/Integration/training_examples.py ;;
+    fashion-mnist) fashion=$(utils/fetch-fashion-mnist.sh "$ONNX_AOT_DEPS/fashion-mnist") &&
+                     python test/Integration/training_examples.py --fashion "$fashion" ;;
     gpu) python test/Integration/gpu.py --build "$build" ;;
     gpu-mutations) python test/Integration/gpu-mutations.py --build "$build" ;;
     gpu-models) python test/Integration/models.py --models "$models" --device emu --filter 'minilm|orientation|silero-static' ;;
