@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Check the rules of the house that a machine can check; utils/test.sh runs this.
 
-usage: check-style.py [--fix | --format]
-  --format   also check that the C++ sources are formatted
-  --fix      format them first
+usage: check-style.py [--fix]
+  --fix   format the C++ sources first
 
 Each rule is a function below whose docstring is the rule; it yields one line for each place that breaks it.
 Only files that git tracks, or would track, are looked at.
@@ -260,21 +259,19 @@ def formatting(tree):
                            for m in re.finditer(r"^(\S+?):\d+:\d+: warning", done.stderr, re.M)})
 
 
-RULES = (layering, sizes, one_name, file_names, forbidden, stubs, machine_paths, whitespace, header_comments)
+RULES = (layering, sizes, one_name, file_names, forbidden, stubs, machine_paths, whitespace, header_comments, formatting)
 
 
 def main():
-    tree, rules = Tree(), RULES
-    if sys.argv[1:] in (["--fix"], ["--format"]):
-        rules = (*RULES, formatting)
+    tree = Tree()
     if sys.argv[1:] == ["--fix"]:
         files = [str(p) for p in tree.ending(".cpp", ".h", ".c")]
         subprocess.run(["clang-format-22", "-i", *files], cwd=ROOT, check=True)
         tree = Tree()
-    elif sys.argv[1:] and len(rules) == len(RULES):
+    elif sys.argv[1:]:
         sys.exit(__doc__)
     tally = Tally()
-    for rule in rules:
+    for rule in RULES:
         places = list(rule(tree))
         for place in places:
             print("      " + place)

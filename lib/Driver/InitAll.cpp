@@ -22,8 +22,8 @@
 void onnx_aot::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<onnx::OnnxDialect, kernel::KernelDialect,
-                  train::TrainDialect>();
+  registry
+      .insert<onnx::OnnxDialect, kernel::KernelDialect, train::TrainDialect>();
   registerGradientRules(registry);
   registerCodegenInterfaces(registry);
 }

@@ -1,4 +1,5 @@
-//===- AttributeImporter.cpp - attributes by the names of the op's record ---===//
+//===- AttributeImporter.cpp - attributes by the names of the op's record
+//---===//
 
 #include "GraphImporter.h"
 #include "TensorImporter.h"
@@ -60,11 +61,11 @@ static FailureOr<Attribute> convert(ImportContext &context,
   case Proto::STRING:
     return Attribute(builder.getStringAttr(attribute.s()));
   case Proto::FLOATS:
-    return Attribute(builder.getDenseF32ArrayAttr(
-        SmallVector<float>(attribute.floats().begin(), attribute.floats().end())));
+    return Attribute(builder.getDenseF32ArrayAttr(SmallVector<float>(
+        attribute.floats().begin(), attribute.floats().end())));
   case Proto::INTS:
-    return Attribute(builder.getDenseI64ArrayAttr(
-        SmallVector<int64_t>(attribute.ints().begin(), attribute.ints().end())));
+    return Attribute(builder.getDenseI64ArrayAttr(SmallVector<int64_t>(
+        attribute.ints().begin(), attribute.ints().end())));
   case Proto::STRINGS:
     return Attribute(builder.getStrArrayAttr(SmallVector<StringRef>(
         attribute.strings().begin(), attribute.strings().end())));
@@ -84,9 +85,10 @@ static FailureOr<Attribute> convert(ImportContext &context,
   }
 }
 
-/// An attribute without a place in the op's record changes nothing when it has the
-/// value that is implied anyway.
-static bool isImplied(const NodeSite &site, const ::onnx::AttributeProto &attribute) {
+/// An attribute without a place in the op's record changes nothing when it has
+/// the value that is implied anyway.
+static bool isImplied(const NodeSite &site,
+                      const ::onnx::AttributeProto &attribute) {
   const ::onnx::OpSchema *schema = ::onnx::OpSchemaRegistry::Schema(
       site.node.op_type(), site.getDomain().str());
   if (!schema)
@@ -102,13 +104,15 @@ static bool isImplied(const NodeSite &site, const ::onnx::AttributeProto &attrib
 
 FailureOr<NamedAttrList> importAttributes(GraphImporter &importer,
                                           ImportContext &context,
-                                          const NodeSite &site, OperationName name) {
+                                          const NodeSite &site,
+                                          OperationName name) {
   llvm::StringMap<StringAttr> known;
   for (StringAttr attribute : name.getAttributeNames())
     if (!attribute.getValue().ends_with("SegmentSizes"))
       known[fold(attribute)] = attribute;
   SmallVector<StringRef> regions;
-  name.getInterface<onnx::OnnxOpInterface>()->getRegionNames().split(regions, ',');
+  name.getInterface<onnx::OnnxOpInterface>()->getRegionNames().split(regions,
+                                                                     ',');
 
   NamedAttrList attributes;
   bool isRefused = false;
@@ -143,8 +147,8 @@ FailureOr<NamedAttrList> importAttributes(GraphImporter &importer,
     return failure();
   std::string text;
   if (failed(collectErrors(context.mlirContext, text, [&] {
-        return name.verifyInherentAttrs(attributes,
-                                        [&] { return mlir::emitError(site.loc); });
+        return name.verifyInherentAttrs(
+            attributes, [&] { return mlir::emitError(site.loc); });
       })))
     return importer.refuse(site, text);
   return attributes;

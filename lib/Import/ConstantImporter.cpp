@@ -1,4 +1,5 @@
-//===- ConstantImporter.cpp - all forms of the Constant node ----------------===//
+//===- ConstantImporter.cpp - all forms of the Constant node
+//----------------===//
 
 #include "GraphImporter.h"
 #include "TensorImporter.h"
@@ -9,10 +10,12 @@ using namespace mlir;
 
 namespace onnx_aot::importer {
 
-/// The value of a Constant's one attribute; null for an attribute it does not have.
-static FailureOr<ElementsAttr> readValue(ImportContext &context, Builder &builder,
-                                         const ::onnx::AttributeProto &attribute,
-                                         Location loc, StringRef output) {
+/// The value of a Constant's one attribute; null for an attribute it does not
+/// have.
+static FailureOr<ElementsAttr>
+readValue(ImportContext &context, Builder &builder,
+          const ::onnx::AttributeProto &attribute, Location loc,
+          StringRef output) {
   StringRef name = attribute.name();
   auto getType = [](Type element, std::optional<int64_t> size) {
     return size ? RankedTensorType::get({*size}, element)
@@ -25,11 +28,11 @@ static FailureOr<ElementsAttr> readValue(ImportContext &context, Builder &builde
   if (name == "sparse_value" && attribute.has_sparse_tensor())
     return importSparseTensor(context, attribute.sparse_tensor(), loc, output);
   if (name == "value_float" && attribute.has_f())
-    return ElementsAttr(
-        DenseElementsAttr::get(getType(f32, {}), ArrayRef<float>(attribute.f())));
+    return ElementsAttr(DenseElementsAttr::get(getType(f32, {}),
+                                               ArrayRef<float>(attribute.f())));
   if (name == "value_int" && attribute.has_i())
-    return ElementsAttr(
-        DenseElementsAttr::get(getType(i64, {}), ArrayRef<int64_t>(attribute.i())));
+    return ElementsAttr(DenseElementsAttr::get(
+        getType(i64, {}), ArrayRef<int64_t>(attribute.i())));
   if (name == "value_string" && attribute.has_s())
     return ElementsAttr(DenseElementsAttr::get(
         getType(string, {}), ArrayRef<StringRef>(StringRef(attribute.s()))));
@@ -44,19 +47,20 @@ static FailureOr<ElementsAttr> readValue(ImportContext &context, Builder &builde
   if (name == "value_strings")
     return ElementsAttr(DenseElementsAttr::get(
         getType(string, attribute.strings_size()),
-        ArrayRef<StringRef>(SmallVector<StringRef>(attribute.strings().begin(),
-                                                   attribute.strings().end()))));
+        ArrayRef<StringRef>(SmallVector<StringRef>(
+            attribute.strings().begin(), attribute.strings().end()))));
   return ElementsAttr();
 }
 
 LogicalResult GraphImporter::importConstant(const NodeSite &site) {
   if (site.node.attribute_size() != 1 || site.node.output_size() != 1 ||
       site.node.input_size() != 0)
-    return refuse(site, "a constant has one attribute, one output and no input, "
-                        "this one has " +
-                            Twine(site.node.attribute_size()) + ", " +
-                            Twine(site.node.output_size()) + " and " +
-                            Twine(site.node.input_size()));
+    return refuse(site,
+                  "a constant has one attribute, one output and no input, "
+                  "this one has " +
+                      Twine(site.node.attribute_size()) + ", " +
+                      Twine(site.node.output_size()) + " and " +
+                      Twine(site.node.input_size()));
   const ::onnx::AttributeProto &attribute = site.node.attribute(0);
   FailureOr<ElementsAttr> value =
       readValue(context, builder, attribute, site.loc, site.node.output(0));

@@ -1,4 +1,5 @@
-//===- ExternalData.cpp - tensors stored beside the model file --------------===//
+//===- ExternalData.cpp - tensors stored beside the model file
+//--------------===//
 
 #include "TensorImporter.h"
 
@@ -20,7 +21,8 @@ struct Place {
 } // namespace
 
 static FailureOr<Place> readPlace(ImportContext &context,
-                                  const ::onnx::TensorProto &tensor, Location loc) {
+                                  const ::onnx::TensorProto &tensor,
+                                  Location loc) {
   Place place;
   for (const ::onnx::StringStringEntryProto &entry : tensor.external_data()) {
     StringRef key = entry.key(), value = entry.value();
@@ -57,7 +59,8 @@ FailureOr<ArrayRef<char>> readExternalData(ImportContext &context,
     if (files.size() >= kMaxFiles)
       return context.refuse(loc, "the model's tensors lie in more than " +
                                      Twine(kMaxFiles) + " files");
-    auto file = MappedFile::openContained(context.storage->folder, place->location);
+    auto file =
+        MappedFile::openContained(context.storage->folder, place->location);
     if (!file)
       return context.refuse(loc, "tensor '" + tensor.name() +
                                      "': " + llvm::toString(file.takeError()));
@@ -66,14 +69,16 @@ FailureOr<ArrayRef<char>> readExternalData(ImportContext &context,
   ArrayRef<char> data = found->second->getData();
   // Compared without a sum that could wrap.
   if (place->offset > data.size() || size > data.size() - place->offset)
-    return context.refuse(loc, "tensor '" + tensor.name() + "' needs " + Twine(size) +
-                                   " bytes at offset " + Twine(place->offset) +
-                                   " of '" + place->location + "', which has " +
+    return context.refuse(loc, "tensor '" + tensor.name() + "' needs " +
+                                   Twine(size) + " bytes at offset " +
+                                   Twine(place->offset) + " of '" +
+                                   place->location + "', which has " +
                                    Twine(static_cast<uint64_t>(data.size())));
   if (place->length && *place->length != size)
-    return context.refuse(loc, "tensor '" + tensor.name() + "' needs " + Twine(size) +
-                                   " bytes, but its external data has the length " +
-                                   Twine(*place->length));
+    return context.refuse(
+        loc, "tensor '" + tensor.name() + "' needs " + Twine(size) +
+                 " bytes, but its external data has the length " +
+                 Twine(*place->length));
   return data.slice(place->offset, size);
 }
 

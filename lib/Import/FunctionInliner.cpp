@@ -1,4 +1,5 @@
-//===- FunctionInliner.cpp - functions become their bodies ------------------===//
+//===- FunctionInliner.cpp - functions become their bodies
+//------------------===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"
@@ -45,8 +46,8 @@ bool GraphImporter::importSchemaFunction(const NodeSite &site) {
   bool isRefused = false;
   for (const ::onnx::AttributeProto &attribute : site.node.attribute()) {
     if (!schema->attributes().count(attribute.name()))
-      isRefused = failed(
-          refuse(site, "attribute '" + attribute.name() + "' is not supported"));
+      isRefused = failed(refuse(site, "attribute '" + attribute.name() +
+                                          "' is not supported"));
     attributes[attribute.name()] = &attribute;
   }
   if (isRefused) {
@@ -54,7 +55,8 @@ bool GraphImporter::importSchemaFunction(const NodeSite &site) {
     return true;
   }
   if (schema->HasFunction()) {
-    if (const ::onnx::FunctionProto *function = schema->GetFunction(site.opset)) {
+    if (const ::onnx::FunctionProto *function =
+            schema->GetFunction(site.opset)) {
       inlineFunction(site, *function, std::move(attributes));
       return true;
     }
@@ -75,7 +77,8 @@ bool GraphImporter::importSchemaFunction(const NodeSite &site) {
   if (!schema->BuildContextDependentFunction(callContext, function, site.opset))
     return false;
   context.storage->functions.push_back(std::move(function));
-  inlineFunction(site, context.storage->functions.back(), std::move(attributes));
+  inlineFunction(site, context.storage->functions.back(),
+                 std::move(attributes));
   return true;
 }
 
@@ -91,8 +94,10 @@ void GraphImporter::inlineFunction(const NodeSite &site,
   frame.rootIndex = site.scope.frame.rootIndex;
   for (const ::onnx::OperatorSetIdProto &opset : function.opset_import())
     frame.opsets[normalizeDomain(opset.domain())] = opset.version();
-  // The library's own functions need not say which standard operators they mean.
-  if (::onnx::OpSchemaRegistry::Schema(site.node.op_type(), site.getDomain().str())) {
+  // The library's own functions need not say which standard operators they
+  // mean.
+  if (::onnx::OpSchemaRegistry::Schema(site.node.op_type(),
+                                       site.getDomain().str())) {
     frame.opsets.try_emplace("", kNewestSchemaOpset);
     frame.opsets.try_emplace(site.getDomain(), site.opset);
   }
@@ -109,14 +114,15 @@ void GraphImporter::inlineFunction(const NodeSite &site,
   }
   SmallVector<Binding> inputs = getInputs(site);
   if (inputs.size() > static_cast<size_t>(function.input_size())) {
-    (void)refuse(site, "it has " + Twine(inputs.size()) + " inputs, its function has " +
+    (void)refuse(site, "it has " + Twine(inputs.size()) +
+                           " inputs, its function has " +
                            Twine(function.input_size()));
     return giveUp(site);
   }
   Scope body(frame, site.scope);
   for (auto [index, name] : llvm::enumerate(function.input()))
-    define(body, name, index < inputs.size() ? inputs[index] : Binding::absent(),
-           site.loc);
+    define(body, name,
+           index < inputs.size() ? inputs[index] : Binding::absent(), site.loc);
   for (auto [index, node] : llvm::enumerate(function.node()))
     importNode(node, index, body);
 
@@ -124,8 +130,8 @@ void GraphImporter::inlineFunction(const NodeSite &site,
   for (const std::string &name : function.output()) {
     std::optional<Binding> binding = body.lookup(name);
     if (!binding || binding->kind == Binding::Absent)
-      (void)refuse(site, "output '" + name + "' of function '" + function.name() +
-                             "' is not defined");
+      (void)refuse(site, "output '" + name + "' of function '" +
+                             function.name() + "' is not defined");
     outputs.push_back(binding ? binding->value : Value());
   }
   for (auto [index, name] : llvm::enumerate(site.node.output())) {
@@ -133,9 +139,10 @@ void GraphImporter::inlineFunction(const NodeSite &site,
       continue;
     Value value = index < outputs.size() ? outputs[index] : Value();
     if (index >= outputs.size())
-      (void)refuse(site, "output '" + name + "' is more than its function gives");
-    define(site.scope, name, value ? Binding::present(value) : Binding::refused(),
-           site.loc);
+      (void)refuse(site,
+                   "output '" + name + "' is more than its function gives");
+    define(site.scope, name,
+           value ? Binding::present(value) : Binding::refused(), site.loc);
   }
 }
 

@@ -26,8 +26,8 @@ struct NodeSite {
   llvm::StringRef getDomain() const { return normalizeDomain(node.domain()); }
 };
 
-/// Imports graphs node by node at the builder's place. Every reason to refuse is
-/// reported where it is found, and import goes on behind it.
+/// Imports graphs node by node at the builder's place. Every reason to refuse
+/// is reported where it is found, and import goes on behind it.
 class GraphImporter {
 public:
   explicit GraphImporter(ImportContext &context);
@@ -79,12 +79,11 @@ private:
                                    const ::onnx::GraphProto &graph,
                                    mlir::Region &region,
                                    llvm::ArrayRef<mlir::Type> inputTypes);
-  mlir::LogicalResult importLoopBody(const NodeSite &site,
-                                     const ::onnx::GraphProto &graph,
-                                     mlir::Region &region,
-                                     llvm::SmallVector<mlir::Type> inputTypes,
-                                     unsigned firstCarried, unsigned firstYielded,
-                                     unsigned numCarried);
+  mlir::LogicalResult
+  importLoopBody(const NodeSite &site, const ::onnx::GraphProto &graph,
+                 mlir::Region &region, llvm::SmallVector<mlir::Type> inputTypes,
+                 unsigned firstCarried, unsigned firstYielded,
+                 unsigned numCarried);
   /// Reports what else is wrong within a refused node's graphs.
   void checkRegions(const NodeSite &site);
 
@@ -95,7 +94,8 @@ private:
   // FunctionInliner.cpp: both tell whether there is such a function.
   bool importLocalFunction(const NodeSite &site);
   bool importSchemaFunction(const NodeSite &site);
-  void inlineFunction(const NodeSite &site, const ::onnx::FunctionProto &function,
+  void inlineFunction(const NodeSite &site,
+                      const ::onnx::FunctionProto &function,
                       AttributeMap attributes);
 
   ImportContext &context;
@@ -108,20 +108,22 @@ std::string getFunctionKey(llvm::StringRef domain, llvm::StringRef name,
                            llvm::StringRef overload);
 
 /// The attributes of a node for the op `name`, all but graphs.
-mlir::FailureOr<mlir::NamedAttrList>
-importAttributes(GraphImporter &importer, ImportContext &context,
-                 const NodeSite &site, mlir::OperationName name);
+mlir::FailureOr<mlir::NamedAttrList> importAttributes(GraphImporter &importer,
+                                                      ImportContext &context,
+                                                      const NodeSite &site,
+                                                      mlir::OperationName name);
 
-/// Checks the inputs' types (null where absent) against the newest ONNX schema of
-/// the operator and gives a first guess of every result's type. A domain without
-/// schemas is not checked.
+/// Checks the inputs' types (null where absent) against the newest ONNX schema
+/// of the operator and gives a first guess of every result's type. A domain
+/// without schemas is not checked.
 mlir::FailureOr<llvm::SmallVector<mlir::Type>>
 checkTypes(GraphImporter &importer, const NodeSite &site,
            llvm::ArrayRef<mlir::Type> inputs, unsigned numResults);
 
 /// Runs `check` with its errors collected in `text` instead of reported.
-mlir::LogicalResult collectErrors(mlir::MLIRContext *context, std::string &text,
-                                  llvm::function_ref<mlir::LogicalResult()> check);
+mlir::LogicalResult
+collectErrors(mlir::MLIRContext *context, std::string &text,
+              llvm::function_ref<mlir::LogicalResult()> check);
 
 } // namespace onnx_aot::importer
 

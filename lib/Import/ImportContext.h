@@ -17,8 +17,8 @@ namespace onnx_aot::importer {
 
 /// The newest operator set of the standard domain that the dialect mirrors.
 constexpr int64_t kNewestOpset = 28;
-/// The newest operator set whose schemas the onnx library has. Operators of later
-/// ones may allow more types than those say.
+/// The newest operator set whose schemas the onnx library has. Operators of
+/// later ones may allow more types than those say.
 constexpr int64_t kNewestSchemaOpset = 27;
 /// The newest file format version.
 constexpr int64_t kNewestIrVersion = 14;

@@ -1,12 +1,13 @@
-//===- Importer.cpp - the entry function ------------------------------------===//
+//===- Importer.cpp - the entry function
+//------------------------------------===//
 
 #include "onnx-aot/Import/Importer.h"
 #include "GraphImporter.h"
 #include "TypeImporter.h"
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
-#include "onnx-aot/Support/EntryAttributes.h"
 #include "onnx-aot/Dialect/Train/IR/Train.h"
+#include "onnx-aot/Support/EntryAttributes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -22,16 +23,19 @@ static Opsets readOpsets(ImportContext &context) {
   const ::onnx::ModelProto &model = context.storage->model;
   for (const ::onnx::OperatorSetIdProto &opset : model.opset_import()) {
     StringRef domain = normalizeDomain(opset.domain());
-    if (domain.empty() && (opset.version() < 1 || opset.version() > kNewestOpset))
-      (void)context.refuse(context.getFileLocation(),
-                           "opset " + Twine(opset.version()) +
-                               " of domain ai.onnx is not supported (supported: 1 to " +
-                               Twine(kNewestOpset) + ")");
+    if (domain.empty() &&
+        (opset.version() < 1 || opset.version() > kNewestOpset))
+      (void)context.refuse(
+          context.getFileLocation(),
+          "opset " + Twine(opset.version()) +
+              " of domain ai.onnx is not supported (supported: 1 to " +
+              Twine(kNewestOpset) + ")");
     auto [known, isNew] = opsets.try_emplace(domain, opset.version());
     // Some exporters say the same twice.
     if (!isNew && known->second != opset.version())
       (void)context.refuse(context.getFileLocation(),
-                           "opset of domain '" + domain + "' is imported twice");
+                           "opset of domain '" + domain +
+                               "' is imported twice");
   }
   // Before IR version 3 there was one opset and nobody said so.
   if (opsets.empty() && model.ir_version() < 3)
@@ -43,14 +47,15 @@ static void refuseUnknownDims(ImportContext &context) {
   for (const auto &[name, size] : context.options.dims) {
     if (size < 0)
       (void)context.refuse(context.getFileLocation(),
-                           "dimension '" + name + "' cannot have the size " + Twine(size));
+                           "dimension '" + name + "' cannot have the size " +
+                               Twine(size));
     if (context.overriddenDims.contains(name))
       continue;
     SmallVector<StringRef> known(context.inputSymbols.keys());
     llvm::sort(known);
     (void)context.refuse(context.getFileLocation(),
-                         "no input has a dimension '" + name + "' (there are: " +
-                             llvm::join(known, ", ") + ")");
+                         "no input has a dimension '" + name +
+                             "' (there are: " + llvm::join(known, ", ") + ")");
   }
 }
 
@@ -81,21 +86,21 @@ static void importInputs(ImportContext &context, GraphImporter &importer,
     names.push_back(StringAttr::get(context.mlirContext, input.name()));
     importer.define(scope, input.name(), Binding::present(argument), loc);
   }
-  function.setFunctionType(FunctionType::get(context.mlirContext,
-                                             block.getArgumentTypes(), {}));
+  function.setFunctionType(
+      FunctionType::get(context.mlirContext, block.getArgumentTypes(), {}));
   for (auto [index, name] : llvm::enumerate(names))
     function.setArgAttr(index, onnx::kNameAttr, name);
 }
 
 /// The declared element type of an output is part of the model's interface.
-static void checkOutput(ImportContext &context, const ::onnx::ValueInfoProto &output,
-                        Value value) {
+static void checkOutput(ImportContext &context,
+                        const ::onnx::ValueInfoProto &output, Value value) {
   Type declared = importDeclaredType(context.mlirContext, output.type());
   if (declared && getTypeString(declared) != getTypeString(value.getType()))
-    (void)context.refuse(value.getLoc(), "output '" + output.name() +
-                                             "' is declared as " +
-                                             getTypeString(declared) + ", but is " +
-                                             getTypeString(value.getType()));
+    (void)context.refuse(value.getLoc(),
+                         "output '" + output.name() + "' is declared as " +
+                             getTypeString(declared) + ", but is " +
+                             getTypeString(value.getType()));
 }
 
 static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
@@ -132,13 +137,15 @@ static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
     return {};
 
   func::ReturnOp::create(importer.builder, loc, results);
-  function.setFunctionType(FunctionType::get(
-      context.mlirContext, block->getArgumentTypes(), ValueRange(results).getTypes()));
+  function.setFunctionType(FunctionType::get(context.mlirContext,
+                                             block->getArgumentTypes(),
+                                             ValueRange(results).getTypes()));
   for (auto [index, output] : llvm::enumerate(graph.output())) {
     function.setResultAttr(index, onnx::kNameAttr,
                            StringAttr::get(context.mlirContext, output.name()));
     const ::onnx::TypeProto::Tensor &declared = output.type().tensor_type();
-    if (isa<UnrankedTensorType>(results[index].getType()) && declared.has_shape())
+    if (isa<UnrankedTensorType>(results[index].getType()) &&
+        declared.has_shape())
       function.setResultAttr(
           index, kRankAttr,
           importer.builder.getI64IntegerAttr(declared.shape().dim_size()));
@@ -150,7 +157,8 @@ static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
 
 } // namespace onnx_aot::importer
 
-OwningOpRef<ModuleOp> onnx_aot::importOnnxModel(StringRef path, MLIRContext *context,
+OwningOpRef<ModuleOp> onnx_aot::importOnnxModel(StringRef path,
+                                                MLIRContext *context,
                                                 const ImportOptions &options) {
   // protobuf and the onnx library throw; nothing of that leaves this function.
   try {

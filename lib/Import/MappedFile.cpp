@@ -1,4 +1,5 @@
-//===- MappedFile.cpp - external data within the model's folder -------------===//
+//===- MappedFile.cpp - external data within the model's folder
+//-------------===//
 
 #include "ModelStorage.h"
 
@@ -39,14 +40,15 @@ static Error makeSystemError(StringRef location) {
   if (code == ELOOP || code == ENOTDIR)
     return makeError("external data '" + location +
                      "' is reached through a symbolic link or a file");
-  return makeError("external data '" + location +
-                   "' cannot be opened: " + std::generic_category().message(code));
+  return makeError("external data '" + location + "' cannot be opened: " +
+                   std::generic_category().message(code));
 }
 
 Expected<std::unique_ptr<MappedFile>>
 MappedFile::openContained(StringRef root, StringRef location) {
   if (location.empty() || location.contains('\0') || location.starts_with("/"))
-    return makeError("external data location '" + location + "' is not a relative path");
+    return makeError("external data location '" + location +
+                     "' is not a relative path");
   SmallVector<StringRef> parts;
   location.split(parts, '/', -1, /*KeepEmpty=*/false);
   erase(parts, ".");
@@ -60,8 +62,9 @@ MappedFile::openContained(StringRef root, StringRef location) {
   if (folder.fd < 0)
     return makeSystemError(location);
   for (StringRef part : ArrayRef(parts).drop_back()) {
-    folder = Descriptor(openat(folder.fd, part.str().c_str(),
-                               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    folder =
+        Descriptor(openat(folder.fd, part.str().c_str(),
+                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (folder.fd < 0)
       return makeSystemError(location);
   }
@@ -73,7 +76,8 @@ MappedFile::openContained(StringRef root, StringRef location) {
   if (!S_ISREG(status.st_mode))
     return makeError("external data '" + location + "' is not a regular file");
   if (status.st_nlink != 1)
-    return makeError("external data '" + location + "' has more than one hard link");
+    return makeError("external data '" + location +
+                     "' has more than one hard link");
   size_t size = status.st_size;
   if (size == 0)
     return std::unique_ptr<MappedFile>(new MappedFile({}));

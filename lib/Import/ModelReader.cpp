@@ -1,4 +1,5 @@
-//===- ModelReader.cpp - the model file -------------------------------------===//
+//===- ModelReader.cpp - the model file
+//-------------------------------------===//
 
 #include "ImportContext.h"
 
@@ -52,16 +53,18 @@ static LogicalResult checkModel(ImportContext &context) {
   const ::onnx::ModelProto &model = context.storage->model;
   Location loc = context.getFileLocation();
   if (!model.has_graph())
-    return context.refuse(loc, "this file is not a valid ONNX model: it has no graph");
+    return context.refuse(
+        loc, "this file is not a valid ONNX model: it has no graph");
   if (model.ir_version() < 1 || model.ir_version() > kNewestIrVersion)
     return context.refuse(loc, "IR version " + Twine(model.ir_version()) +
                                    " is not supported (supported: 1 to " +
                                    Twine(kNewestIrVersion) + ")");
   if (static_cast<unsigned>(model.functions_size()) >
       context.options.limits.functions)
-    return context.refuse(loc, "the model has " + Twine(model.functions_size()) +
-                                   " functions (supported: up to " +
-                                   Twine(context.options.limits.functions) + ")");
+    return context.refuse(loc,
+                          "the model has " + Twine(model.functions_size()) +
+                              " functions (supported: up to " +
+                              Twine(context.options.limits.functions) + ")");
   return success();
 }
 
@@ -75,10 +78,13 @@ LogicalResult onnx_aot::importer::readModel(ImportContext &context) {
   struct stat status;
   LogicalResult result = success();
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-    result = context.refuse(loc, "'" + context.file + "' is not a regular file");
-  else if (static_cast<uint64_t>(status.st_size) > context.options.limits.modelBytes)
+    result =
+        context.refuse(loc, "'" + context.file + "' is not a regular file");
+  else if (static_cast<uint64_t>(status.st_size) >
+           context.options.limits.modelBytes)
     result = context.refuse(
-        loc, "the file has " + Twine(static_cast<uint64_t>(status.st_size)) + " bytes (supported: up to " +
+        loc, "the file has " + Twine(static_cast<uint64_t>(status.st_size)) +
+                 " bytes (supported: up to " +
                  Twine(context.options.limits.modelBytes) +
                  "; larger models keep their tensors in external data)");
   else

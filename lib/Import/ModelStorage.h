@@ -3,10 +3,10 @@
 #ifndef ONNX_AOT_LIB_IMPORT_MODELSTORAGE_H
 #define ONNX_AOT_LIB_IMPORT_MODELSTORAGE_H
 
+#include "onnx/onnx_pb.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
-#include "onnx/onnx_pb.h"
 #include <deque>
 #include <memory>
 
@@ -15,8 +15,9 @@ namespace onnx_aot::importer {
 /// A read-only mapping of a file.
 class MappedFile {
 public:
-  /// Opens `location`, a relative path, below the folder `root`. Neither `..` nor
-  /// links of any kind can lead out of the folder, and only regular files open.
+  /// Opens `location`, a relative path, below the folder `root`. Neither `..`
+  /// nor links of any kind can lead out of the folder, and only regular files
+  /// open.
   static llvm::Expected<std::unique_ptr<MappedFile>>
   openContained(llvm::StringRef root, llvm::StringRef location);
   ~MappedFile();

@@ -1,4 +1,5 @@
-//===- NodeImporter.cpp - any node through its op's record ------------------===//
+//===- NodeImporter.cpp - any node through its op's record
+//------------------===//
 //
 // No operator is known here by name: operands, results and attributes come from
 // the op's ODS record, the types that are allowed from the ONNX schema.
@@ -36,8 +37,8 @@ static std::string getOpName(StringRef domain, StringRef opType) {
 LogicalResult GraphImporter::refuse(const NodeSite &site, const Twine &reason) {
   StringRef domain = site.getDomain();
   return context.refuse(
-      site.loc, "node '" + cast<NameLoc>(site.loc).getName().getValue() + "' (" +
-                    site.node.op_type() + ", domain " +
+      site.loc, "node '" + cast<NameLoc>(site.loc).getName().getValue() +
+                    "' (" + site.node.op_type() + ", domain " +
                     (domain.empty() ? "ai.onnx" : domain) + ", opset " +
                     Twine(site.declaredOpset) + "): " + reason);
 }
@@ -60,10 +61,12 @@ LogicalResult collectErrors(MLIRContext *context, std::string &text,
 //===--- From the file to the newest opset --------------------------------===//
 
 const ::onnx::NodeProto &
-GraphImporter::resolveReferences(const ::onnx::NodeProto &node, const Scope &scope) {
-  if (llvm::none_of(node.attribute(), [](const ::onnx::AttributeProto &attribute) {
-        return !attribute.ref_attr_name().empty();
-      }))
+GraphImporter::resolveReferences(const ::onnx::NodeProto &node,
+                                 const Scope &scope) {
+  if (llvm::none_of(node.attribute(),
+                    [](const ::onnx::AttributeProto &attribute) {
+                      return !attribute.ref_attr_name().empty();
+                    }))
     return node;
   ::onnx::NodeProto &copy = context.storage->nodes.emplace_back(node);
   copy.clear_attribute();
@@ -73,7 +76,8 @@ GraphImporter::resolveReferences(const ::onnx::NodeProto &node, const Scope &sco
       continue;
     }
     // An attribute that the call leaves out is left out here too.
-    const auto *value = scope.frame.attributes.lookup(attribute.ref_attr_name());
+    const auto *value =
+        scope.frame.attributes.lookup(attribute.ref_attr_name());
     if (!value)
       continue;
     ::onnx::AttributeProto &resolved = *copy.add_attribute();
@@ -83,8 +87,8 @@ GraphImporter::resolveReferences(const ::onnx::NodeProto &node, const Scope &sco
   return copy;
 }
 
-void GraphImporter::importNode(const ::onnx::NodeProto &original, unsigned index,
-                               Scope &scope) {
+void GraphImporter::importNode(const ::onnx::NodeProto &original,
+                               unsigned index, Scope &scope) {
   Frame &frame = scope.frame;
   if (!frame.caller && !scope.parent)
     frame.rootIndex = index;
@@ -100,8 +104,9 @@ void GraphImporter::importNode(const ::onnx::NodeProto &original, unsigned index
   for (const std::string &output : node.output())
     if (StringRef(output).starts_with(StringRef("\0", 1)) ||
         output.size() > context.options.limits.nameBytes) {
-      (void)refuse(site, "an output's name begins with a zero byte or is longer than " +
-                             Twine(context.options.limits.nameBytes) + " bytes");
+      (void)refuse(
+          site, "an output's name begins with a zero byte or is longer than " +
+                    Twine(context.options.limits.nameBytes) + " bytes");
       return;
     }
   if (++context.nodesImported > context.options.limits.nodes) {
@@ -166,8 +171,9 @@ void GraphImporter::importOp(const NodeSite &site) {
   }
   if (importOperatorFunction(site) || importSchemaFunction(site))
     return;
-  (void)refuse(site, "this operator is not supported: there is neither an op for "
-                     "it nor a function that defines it");
+  (void)refuse(site,
+               "this operator is not supported: there is neither an op for "
+               "it nor a function that defines it");
   checkRegions(site);
   giveUp(site);
 }
@@ -183,9 +189,10 @@ SmallVector<Binding> GraphImporter::getInputs(const NodeSite &site) {
     }
     std::optional<Binding> binding = site.scope.lookup(name);
     if (!binding)
-      (void)refuse(site, "input '" + name +
-                             "' is not defined before this node (nodes must be in "
-                             "topological order)");
+      (void)refuse(site,
+                   "input '" + name +
+                       "' is not defined before this node (nodes must be in "
+                       "topological order)");
     inputs.push_back(binding.value_or(Binding::refused()));
   }
   while (!inputs.empty() && inputs.back().kind == Binding::Absent)
@@ -193,7 +200,8 @@ SmallVector<Binding> GraphImporter::getInputs(const NodeSite &site) {
   return inputs;
 }
 
-void GraphImporter::defineOutputs(const NodeSite &site, ArrayRef<Value> values) {
+void GraphImporter::defineOutputs(const NodeSite &site,
+                                  ArrayRef<Value> values) {
   for (auto [index, name] : llvm::enumerate(site.node.output()))
     if (!name.empty())
       bind(site.scope, name,
@@ -204,10 +212,10 @@ void GraphImporter::defineOutputs(const NodeSite &site, ArrayRef<Value> values) 
 
 //===--- The op -----------------------------------------------------------===//
 
-/// Spreads a node's inputs over the operands that `kinds` lists; gives the number
-/// of values for each. An empty answer comes with a reason.
-static SmallVector<int32_t> matchOperands(ArrayRef<Binding> inputs, StringRef kinds,
-                                          std::string &reason) {
+/// Spreads a node's inputs over the operands that `kinds` lists; gives the
+/// number of values for each. An empty answer comes with a reason.
+static SmallVector<int32_t>
+matchOperands(ArrayRef<Binding> inputs, StringRef kinds, std::string &reason) {
   SmallVector<int32_t> segments;
   for (auto [index, kind] : llvm::enumerate(kinds)) {
     if (kind == 'v') {
@@ -221,7 +229,8 @@ static SmallVector<int32_t> matchOperands(ArrayRef<Binding> inputs, StringRef ki
       segments.push_back(rest);
       return segments;
     }
-    bool isThere = index < inputs.size() && inputs[index].kind != Binding::Absent;
+    bool isThere =
+        index < inputs.size() && inputs[index].kind != Binding::Absent;
     if (!isThere && kind == 'r')
       reason = ("required input #" + Twine(index) + " is missing").str();
     segments.push_back(isThere);
@@ -233,7 +242,8 @@ static SmallVector<int32_t> matchOperands(ArrayRef<Binding> inputs, StringRef ki
   return segments;
 }
 
-LogicalResult GraphImporter::createOp(const NodeSite &site, OperationName name) {
+LogicalResult GraphImporter::createOp(const NodeSite &site,
+                                      OperationName name) {
   auto *record = name.getInterface<onnx::OnnxOpInterface>();
   StringRef resultKinds = record->getResultKinds();
   // What can be checked without the inputs' types is, also when those failed.
@@ -255,7 +265,8 @@ LogicalResult GraphImporter::createOp(const NodeSite &site, OperationName name) 
     isRefused = failed(refuse(site, "it has " + Twine(numOutputs) +
                                         " outputs (supported: up to " +
                                         Twine(resultKinds.size()) + ")"));
-  FailureOr<NamedAttrList> attributes = importAttributes(*this, context, site, name);
+  FailureOr<NamedAttrList> attributes =
+      importAttributes(*this, context, site, name);
   isRefused |= failed(attributes);
   unsigned numResults =
       isVariadic ? std::max<size_t>(numOutputs, resultKinds.size() - 1)
@@ -277,7 +288,8 @@ LogicalResult GraphImporter::createOp(const NodeSite &site, OperationName name) 
       state.operands.push_back(input.value);
   state.addTypes(*resultTypes);
   if (name.hasTrait<OpTrait::AttrSizedOperandSegments>())
-    attributes->set("operandSegmentSizes", builder.getDenseI32ArrayAttr(segments));
+    attributes->set("operandSegmentSizes",
+                    builder.getDenseI32ArrayAttr(segments));
   state.attributes = *attributes;
   SmallVector<StringRef> regionNames;
   record->getRegionNames().split(regionNames, ',', -1, /*KeepEmpty=*/false);
@@ -285,9 +297,10 @@ LogicalResult GraphImporter::createOp(const NodeSite &site, OperationName name) 
     state.addRegion();
   Operation *op = builder.create(state);
   // Two draws without a seed are two draws, however equal they look.
-  bool isRandom = llvm::any_of(name.getAttributeNames(), [](StringAttr attribute) {
-    return attribute.getValue() == "seed";
-  });
+  bool isRandom =
+      llvm::any_of(name.getAttributeNames(), [](StringAttr attribute) {
+        return attribute.getValue() == "seed";
+      });
   if (isRandom && !op->hasAttr("seed"))
     op->setDiscardableAttr(onnx::kDrawAttr,
                            builder.getI64IntegerAttr(context.nodesImported));

@@ -1,4 +1,5 @@
-//===- SchemaCheck.cpp - types that an operator allows ----------------------===//
+//===- SchemaCheck.cpp - types that an operator allows
+//----------------------===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"
@@ -32,13 +33,15 @@ static std::string listTypes(const FormalParameter &parameter) {
 }
 
 static bool allows(const FormalParameter &parameter, StringRef type) {
-  return llvm::any_of(parameter.GetTypes(),
-                      [&](::onnx::DataType allowed) { return *allowed == type; });
+  return llvm::any_of(parameter.GetTypes(), [&](::onnx::DataType allowed) {
+    return *allowed == type;
+  });
 }
 
 /// A type for a result before its shape function has run: verifiers may look at
 /// it.
-static Type guessResultType(MLIRContext *context, const FormalParameter *parameter,
+static Type guessResultType(MLIRContext *context,
+                            const FormalParameter *parameter,
                             const llvm::StringMap<std::string> &variables) {
   Type fallback = UnrankedTensorType::get(Float32Type::get(context));
   if (!parameter)
@@ -54,7 +57,8 @@ static Type guessResultType(MLIRContext *context, const FormalParameter *paramet
 
 FailureOr<SmallVector<Type>> checkTypes(GraphImporter &importer,
                                         const NodeSite &site,
-                                        ArrayRef<Type> inputs, unsigned numResults) {
+                                        ArrayRef<Type> inputs,
+                                        unsigned numResults) {
   MLIRContext *context = site.loc.getContext();
   const ::onnx::OpSchema *schema = ::onnx::OpSchemaRegistry::Schema(
       site.node.op_type(), site.getDomain().str());
@@ -69,19 +73,21 @@ FailureOr<SmallVector<Type>> checkTypes(GraphImporter &importer,
     if (!input || !parameter)
       continue;
     std::string type = getTypeString(input);
-    bool isNewer = site.getDomain().empty() && site.declaredOpset > kNewestSchemaOpset;
+    bool isNewer =
+        site.getDomain().empty() && site.declaredOpset > kNewestSchemaOpset;
     if (!allows(*parameter, type) && !isNewer)
-      return importer.refuse(site, "input #" + Twine(index) + " '" +
-                                       parameter->GetName() + "' has type " + type +
-                                       " (supported: " + listTypes(*parameter) + ")");
+      return importer.refuse(site,
+                             "input #" + Twine(index) + " '" +
+                                 parameter->GetName() + "' has type " + type +
+                                 " (supported: " + listTypes(*parameter) + ")");
     if (!parameter->GetIsHomogeneous())
       continue;
     std::string &bound = variables[parameter->GetTypeStr()];
     if (!bound.empty() && bound != type)
-      return importer.refuse(site, "input #" + Twine(index) + " '" +
-                                       parameter->GetName() + "' has type " + type +
-                                       ", but another input of the same type is " +
-                                       bound);
+      return importer.refuse(
+          site, "input #" + Twine(index) + " '" + parameter->GetName() +
+                    "' has type " + type +
+                    ", but another input of the same type is " + bound);
     bound = type;
   }
   for (unsigned index = 0; index < numResults; ++index)

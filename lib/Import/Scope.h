@@ -52,7 +52,8 @@ public:
 
   std::optional<Binding> lookup(llvm::StringRef name) const {
     for (const Scope *scope = this; scope; scope = scope->parent)
-      if (auto found = scope->bindings.find(name); found != scope->bindings.end())
+      if (auto found = scope->bindings.find(name);
+          found != scope->bindings.end())
         return found->second;
     return std::nullopt;
   }

@@ -1,4 +1,5 @@
-//===- Subgraphs.cpp - graph attributes as regions --------------------------===//
+//===- Subgraphs.cpp - graph attributes as regions
+//--------------------------===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"
@@ -10,8 +11,8 @@ using namespace mlir;
 
 namespace onnx_aot::importer {
 
-static const ::onnx::AttributeProto *findAttribute(const ::onnx::NodeProto &node,
-                                                   StringRef name) {
+static const ::onnx::AttributeProto *
+findAttribute(const ::onnx::NodeProto &node, StringRef name) {
   for (const ::onnx::AttributeProto &attribute : node.attribute())
     if (attribute.name() == name)
       return &attribute;
@@ -33,13 +34,13 @@ static Type dropDimension(Type type, int64_t axis) {
   return onnx::getTensorType(shape, tensor.getElementType());
 }
 
-/// Types of the body's inputs where they follow from the node's inputs, and which
-/// of them are carried from one iteration to the next.
-static SmallVector<Type> getBodyTypes(const ::onnx::NodeProto &node,
-                                      ArrayRef<Type> inputs,
-                                      const ::onnx::GraphProto &graph,
-                                      MLIRContext *context, unsigned &firstCarried,
-                                      unsigned &firstYielded, unsigned &numCarried) {
+/// Types of the body's inputs where they follow from the node's inputs, and
+/// which of them are carried from one iteration to the next.
+static SmallVector<Type>
+getBodyTypes(const ::onnx::NodeProto &node, ArrayRef<Type> inputs,
+             const ::onnx::GraphProto &graph, MLIRContext *context,
+             unsigned &firstCarried, unsigned &firstYielded,
+             unsigned &numCarried) {
   SmallVector<Type> types;
   numCarried = 0;
   if (node.op_type() == "Loop") {
@@ -59,9 +60,9 @@ static SmallVector<Type> getBodyTypes(const ::onnx::NodeProto &node,
     numCarried = inputs.size() - numScanned;
     llvm::append_range(types, inputs.take_front(numCarried));
     for (int64_t i = 0; i < numScanned; ++i)
-      types.push_back(dropDimension(
-          inputs[numCarried + i],
-          axes && i < axes->ints_size() ? axes->ints(i) : 0));
+      types.push_back(
+          dropDimension(inputs[numCarried + i],
+                        axes && i < axes->ints_size() ? axes->ints(i) : 0));
   } else if (node.op_type() == "SequenceMap") {
     for (Type input : inputs)
       if (auto sequence = dyn_cast_or_null<onnx::SequenceType>(input))
@@ -88,12 +89,14 @@ LogicalResult GraphImporter::importRegion(const NodeSite &site,
   if (static_cast<size_t>(graph.input_size()) != inputTypes.size())
     return refuse(site, "its graph '" + graph.name() + "' has " +
                             Twine(graph.input_size()) + " inputs, " +
-                            Twine(inputTypes.size()) + " follow from the node's inputs");
+                            Twine(inputTypes.size()) +
+                            " follow from the node's inputs");
   OpBuilder::InsertionGuard guard(builder);
   Block &block = region.emplaceBlock();
   builder.setInsertionPointToEnd(&block);
   for (auto [input, type] : llvm::zip_equal(graph.input(), inputTypes)) {
-    Location loc = context.getLocation(input.name(), site.scope.frame.rootIndex);
+    Location loc =
+        context.getLocation(input.name(), site.scope.frame.rootIndex);
     Binding binding = Binding::refused();
     if (type)
       binding = Binding::present(block.addArgument(type, loc));
@@ -114,7 +117,8 @@ LogicalResult GraphImporter::importRegion(const NodeSite &site,
 /// The most that is known of a value that has one type or the other. Dimensions
 /// that differ become fresh symbols; so does every one in `isFree`.
 static Type joinTypes(Operation *module, Type known, Type yielded) {
-  auto a = dyn_cast<RankedTensorType>(known), b = dyn_cast<RankedTensorType>(yielded);
+  auto a = dyn_cast<RankedTensorType>(known),
+       b = dyn_cast<RankedTensorType>(yielded);
   auto tensor = dyn_cast<TensorType>(known);
   if (!tensor) {
     FailureOr<Type> joined = onnx::joinCompositeTypes(known, yielded);
@@ -130,15 +134,12 @@ static Type joinTypes(Operation *module, Type known, Type yielded) {
   return onnx::getTensorType(shape, tensor.getElementType());
 }
 
-LogicalResult GraphImporter::importLoopBody(const NodeSite &site,
-                                            const ::onnx::GraphProto &graph,
-                                            Region &region,
-                                            SmallVector<Type> inputTypes,
-                                            unsigned firstCarried,
-                                            unsigned firstYielded,
-                                            unsigned numCarried) {
-  // Dimensions that were found to change between iterations; an argument's symbol
-  // for one of them need not be what the body yields.
+LogicalResult GraphImporter::importLoopBody(
+    const NodeSite &site, const ::onnx::GraphProto &graph, Region &region,
+    SmallVector<Type> inputTypes, unsigned firstCarried, unsigned firstYielded,
+    unsigned numCarried) {
+  // Dimensions that were found to change between iterations; an argument's
+  // symbol for one of them need not be what the body yields.
   SmallVector<SmallVector<bool>> changes(numCarried);
   while (true) {
     if (failed(importRegion(site, graph, region, inputTypes)))
@@ -154,7 +155,8 @@ LogicalResult GraphImporter::importLoopBody(const NodeSite &site,
       Type next = yielded[firstYielded + i];
       if (getTypeString(type) != getTypeString(next))
         return refuse(site, "value #" + Twine(i) + " is carried as " +
-                                getTypeString(type) + " into an iteration and as " +
+                                getTypeString(type) +
+                                " into an iteration and as " +
                                 getTypeString(next) + " out of it");
       if (!isa<TensorType>(type)) {
         Type joined = joinTypes(context.module, type, next);
@@ -189,7 +191,8 @@ LogicalResult GraphImporter::importLoopBody(const NodeSite &site,
 }
 
 LogicalResult GraphImporter::importRegions(const NodeSite &site, Operation *op,
-                                           StringRef names, ArrayRef<Type> inputs) {
+                                           StringRef names,
+                                           ArrayRef<Type> inputs) {
   SmallVector<StringRef> nameList;
   names.split(nameList, ',', -1, /*KeepEmpty=*/false);
   LogicalResult result = success();

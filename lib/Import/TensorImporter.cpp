@@ -1,4 +1,5 @@
-//===- TensorImporter.cpp - tensors as attributes ---------------------------===//
+//===- TensorImporter.cpp - tensors as attributes
+//---------------------------===//
 
 #include "TensorImporter.h"
 
@@ -76,8 +77,9 @@ LogicalResult TensorReader::readType() {
   if (tensor.has_segment())
     return refuse("is stored in segments, which is not supported");
   if (static_cast<unsigned>(tensor.dims_size()) > context.options.limits.rank)
-    return refuse("has rank " + Twine(tensor.dims_size()) + " (supported: up to " +
-                  Twine(context.options.limits.rank) + ")");
+    return refuse("has rank " + Twine(tensor.dims_size()) +
+                  " (supported: up to " + Twine(context.options.limits.rank) +
+                  ")");
   bool overflow = false, isEmpty = false;
   for (int64_t dim : tensor.dims()) {
     if (dim < 0)
@@ -102,8 +104,7 @@ FailureOr<TensorData> TensorReader::read() {
   if (failed(readType()))
     return failure();
   bool isString = isa<onnx::StringType>(data.type.getElementType());
-  bool isExternal =
-      tensor.data_location() == ::onnx::TensorProto::EXTERNAL;
+  bool isExternal = tensor.data_location() == ::onnx::TensorProto::EXTERNAL;
   if (isExternal) {
     if (isString)
       return refuse("of strings cannot be stored as external data");
@@ -115,7 +116,8 @@ FailureOr<TensorData> TensorReader::read() {
       return failure();
     return std::move(data);
   }
-  if (tensor.has_raw_data() && !(tensor.raw_data().empty() && getNumTypedElements())) {
+  if (tensor.has_raw_data() &&
+      !(tensor.raw_data().empty() && getNumTypedElements())) {
     if (getNumTypedElements() != 0)
       return refuse("has its elements twice, as raw data and as numbers");
     if (isString)
@@ -123,7 +125,8 @@ FailureOr<TensorData> TensorReader::read() {
     const std::string &raw = tensor.raw_data();
     if (raw.size() != numFileBytes)
       return refuse("has " + Twine(static_cast<uint64_t>(raw.size())) +
-                    " bytes of raw data, but its shape needs " + Twine(numFileBytes));
+                    " bytes of raw data, but its shape needs " +
+                    Twine(numFileBytes));
     if (failed(setFileBytes(ArrayRef(raw.data(), raw.size()))))
       return failure();
     return std::move(data);
@@ -178,7 +181,8 @@ static void append(std::vector<char> &bytes, uint64_t bits, unsigned numBytes) {
 
 /// Elements that are given one by one as numbers of another type.
 template <typename Field>
-LogicalResult TensorReader::readNumbers(const Field &field, StringRef fieldName) {
+LogicalResult TensorReader::readNumbers(const Field &field,
+                                        StringRef fieldName) {
   using Number = std::decay_t<decltype(field[0])>;
   Type element = data.type.getElementType();
   auto complex = dyn_cast<ComplexType>(element);
@@ -189,8 +193,8 @@ LogicalResult TensorReader::readNumbers(const Field &field, StringRef fieldName)
   if (static_cast<uint64_t>(field.size()) != wanted ||
       getNumTypedElements() != field.size())
     return refuse("has " + Twine(getNumTypedElements()) +
-                  " numbers, but its shape and element type need " + Twine(wanted) +
-                  " in " + fieldName);
+                  " numbers, but its shape and element type need " +
+                  Twine(wanted) + " in " + fieldName);
   // Floats that are given as integers are bit patterns.
   bool isSigned = !isa<FloatType>(part) && !part.isUnsignedInteger();
   unsigned numBytes = llvm::divideCeil(bits, 8);
@@ -205,8 +209,10 @@ LogicalResult TensorReader::readNumbers(const Field &field, StringRef fieldName)
                        : static_cast<uint64_t>(number) <
                              (uint64_t(1) << std::max(bits, 8u)));
       if (!fits)
-        return refuse("has the element " + Twine(number) + " that its type cannot hold");
-      pattern = element.isInteger(1) ? number != 0 : static_cast<uint64_t>(number);
+        return refuse("has the element " + Twine(number) +
+                      " that its type cannot hold");
+      pattern =
+          element.isInteger(1) ? number != 0 : static_cast<uint64_t>(number);
     } else {
       memcpy(&pattern, &number, sizeof(number));
     }
@@ -238,13 +244,15 @@ LogicalResult TensorReader::readTypedFields() {
 }
 
 FailureOr<TensorData> readTensor(ImportContext &context,
-                                 const ::onnx::TensorProto &tensor, Location loc) {
+                                 const ::onnx::TensorProto &tensor,
+                                 Location loc) {
   return TensorReader(context, tensor, loc).read();
 }
 
 //===--- Attributes -------------------------------------------------------===//
 
-ElementsAttr makeElements(ImportContext &context, TensorData data, StringRef name) {
+ElementsAttr makeElements(ImportContext &context, TensorData data,
+                          StringRef name) {
   RankedTensorType type = data.type;
   Type element = type.getElementType();
   if (isa<onnx::StringType>(element))
@@ -261,8 +269,9 @@ ElementsAttr makeElements(ImportContext &context, TensorData data, StringRef nam
   constexpr size_t alignment = 16;
   AsmResourceBlob blob;
   if (!data.owned.empty()) {
-    blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(data.bytes, alignment,
-                                                         /*dataIsMutable=*/false);
+    blob =
+        HeapAsmResourceBlob::allocateAndCopyWithAlign(data.bytes, alignment,
+                                                      /*dataIsMutable=*/false);
   } else {
     auto keepAlive = [storage = context.storage](void *, size_t, size_t) {};
     size_t actual = reinterpret_cast<uintptr_t>(data.bytes.data()) % alignment;
@@ -304,23 +313,27 @@ importSparseTensor(ImportContext &context,
   bool isLinear = indexShape.size() == 1 && indexShape[0] == numValues;
   bool isCoordinates = indexShape.size() == 2 && indexShape[0] == numValues &&
                        indexShape[1] == rank;
-  if (!indices->type.getElementType().isInteger(64) || !(isLinear || isCoordinates))
+  if (!indices->type.getElementType().isInteger(64) ||
+      !(isLinear || isCoordinates))
     return refuse("has indices that are neither one nor " + Twine(rank) +
                   " int64 numbers for each value");
-  uint64_t numElements = 1, bytesPerElement =
-                                llvm::divideCeil(getFileBits(element), 8);
+  uint64_t numElements = 1,
+           bytesPerElement = llvm::divideCeil(getFileBits(element), 8);
   bool overflow = false;
   for (int64_t dim : tensor.dims())
-    overflow |= dim < 0 || multiplyOverflows(numElements, std::max<int64_t>(dim, 0));
+    overflow |=
+        dim < 0 || multiplyOverflows(numElements, std::max<int64_t>(dim, 0));
   uint64_t left = context.options.limits.denseBytes - context.denseBytes;
   if (overflow || numElements > left / bytesPerElement)
     return refuse("makes the model's sparse tensors larger than " +
-                  Twine(context.options.limits.denseBytes) + " bytes when dense");
+                  Twine(context.options.limits.denseBytes) +
+                  " bytes when dense");
   context.denseBytes += numElements * bytesPerElement;
 
   TensorData dense;
   dense.type = RankedTensorType::get(
-      SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()), element);
+      SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
+      element);
   dense.owned.resize(numElements * bytesPerElement);
   int64_t previous = -1;
   for (int64_t i = 0; i < numValues; ++i) {

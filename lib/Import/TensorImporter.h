@@ -9,8 +9,8 @@
 
 namespace onnx_aot::importer {
 
-/// A tensor's type and its elements as MLIR stores them: one or more whole bytes
-/// each, bool as 0 or 1, 4- and 2-bit numbers zero-extended.
+/// A tensor's type and its elements as MLIR stores them: one or more whole
+/// bytes each, bool as 0 or 1, 4- and 2-bit numbers zero-extended.
 struct TensorData {
   mlir::RankedTensorType type;
   /// Points into the model's storage or at `owned`.

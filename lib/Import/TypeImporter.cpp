@@ -1,4 +1,5 @@
-//===- TypeImporter.cpp - ONNX types and MLIR types -------------------------===//
+//===- TypeImporter.cpp - ONNX types and MLIR types
+//-------------------------===//
 
 #include "TypeImporter.h"
 
@@ -16,13 +17,33 @@ static constexpr unsigned kMaxTypeDepth = 8;
 //===--- Names of types ---------------------------------------------------===//
 
 /// Element types by data type number, as type strings spell them.
-static constexpr llvm::StringLiteral kElementNames[] = {
-    "",           "float",        "uint8",          "int8",       "uint16",
-    "int16",      "int32",        "int64",          "string",     "bool",
-    "float16",    "double",       "uint32",         "uint64",     "complex64",
-    "complex128", "bfloat16",     "float8e4m3fn",   "float8e4m3fnuz",
-    "float8e5m2", "float8e5m2fnuz", "uint4",        "int4",       "float4e2m1",
-    "float8e8m0", "uint2",        "int2"};
+static constexpr llvm::StringLiteral kElementNames[] = {"",
+                                                        "float",
+                                                        "uint8",
+                                                        "int8",
+                                                        "uint16",
+                                                        "int16",
+                                                        "int32",
+                                                        "int64",
+                                                        "string",
+                                                        "bool",
+                                                        "float16",
+                                                        "double",
+                                                        "uint32",
+                                                        "uint64",
+                                                        "complex64",
+                                                        "complex128",
+                                                        "bfloat16",
+                                                        "float8e4m3fn",
+                                                        "float8e4m3fnuz",
+                                                        "float8e5m2",
+                                                        "float8e5m2fnuz",
+                                                        "uint4",
+                                                        "int4",
+                                                        "float4e2m1",
+                                                        "float8e8m0",
+                                                        "uint2",
+                                                        "int2"};
 
 /// A sequence that has no entry yet knows their element type only.
 static Type getEntryType(onnx::SequenceType sequence) {
@@ -97,12 +118,13 @@ static FailureOr<Type> importTensorType(ImportContext &context,
   MLIRContext *mlirContext = context.mlirContext;
   Type element = onnx::getElementTypeOf(mlirContext, tensor.elem_type());
   if (!element)
-    return context.refuse(loc, "input '" + name + "' has the element type number " +
-                                   Twine(tensor.elem_type()) +
-                                   ", which ONNX does not define");
+    return context.refuse(
+        loc, "input '" + name + "' has the element type number " +
+                 Twine(tensor.elem_type()) + ", which ONNX does not define");
   if (!tensor.has_shape())
     return Type(UnrankedTensorType::get(element));
-  if (static_cast<unsigned>(tensor.shape().dim_size()) > context.options.limits.rank)
+  if (static_cast<unsigned>(tensor.shape().dim_size()) >
+      context.options.limits.rank)
     return context.refuse(loc, "input '" + name + "' has rank " +
                                    Twine(tensor.shape().dim_size()) +
                                    " (supported: up to " +
@@ -129,18 +151,19 @@ static FailureOr<Type> importTensorType(ImportContext &context,
     }
     shape.push_back(onnx::Dim::constant(mlirContext, size));
     if (llvm::MulOverflow(elements, std::max<int64_t>(size, 1), elements))
-      return context.refuse(loc, "input '" + name + "' has more elements than 64 "
-                                                    "bits can count");
+      return context.refuse(loc, "input '" + name +
+                                     "' has more elements than 64 "
+                                     "bits can count");
   }
   return Type(onnx::getTensorType(shape, element));
 }
 
-FailureOr<Type>
-importInputType(ImportContext &context,
-                                    const ::onnx::ValueInfoProto &input,
-                                    Location loc) {
+FailureOr<Type> importInputType(ImportContext &context,
+                                const ::onnx::ValueInfoProto &input,
+                                Location loc) {
   if (input.type().has_tensor_type())
-    return importTensorType(context, input.type().tensor_type(), input.name(), loc);
+    return importTensorType(context, input.type().tensor_type(), input.name(),
+                            loc);
   if (Type type = importDeclaredType(context.mlirContext, input.type()))
     return type;
   return context.refuse(loc, "input '" + input.name() +
@@ -155,8 +178,8 @@ static Type importDeclared(MLIRContext *context, const ::onnx::TypeProto &type,
   if (depth > kMaxTypeDepth)
     return {};
   if (type.has_sequence_type()) {
-    Type element =
-        importDeclared(context, type.sequence_type().elem_type(), depth + 1, true);
+    Type element = importDeclared(context, type.sequence_type().elem_type(),
+                                  depth + 1, true);
     return element ? onnx::SequenceType::get(context, element) : Type();
   }
   if (type.has_optional_type()) {
@@ -168,16 +191,16 @@ static Type importDeclared(MLIRContext *context, const ::onnx::TypeProto &type,
       onnx::getElementTypeOf(context, type.tensor_type().elem_type());
   if (!element)
     return {};
-  // Entries differ in size, and what is declared of that is not relied on; nor is
-  // that of rank 0, which exporters write for entries of any rank.
+  // Entries differ in size, and what is declared of that is not relied on; nor
+  // is that of rank 0, which exporters write for entries of any rank.
   int rank = type.tensor_type().shape().dim_size();
   if (depth > 0 && type.tensor_type().has_shape() && (rank > 0 || !isEntry))
-    return onnx::getTensorType(onnx::Shape(rank, onnx::Dim::unknown()), element);
+    return onnx::getTensorType(onnx::Shape(rank, onnx::Dim::unknown()),
+                               element);
   return UnrankedTensorType::get(element);
 }
 
-Type importDeclaredType(MLIRContext *context,
-                                            const ::onnx::TypeProto &type) {
+Type importDeclaredType(MLIRContext *context, const ::onnx::TypeProto &type) {
   return importDeclared(context, type, 0);
 }
 
@@ -191,7 +214,8 @@ Type importDeclaredType(MLIRContext *context,
         exportType(optional.getElementType());
   } else if (auto tensor = dyn_cast<TensorType>(type)) {
     auto *target = proto.mutable_tensor_type();
-    target->set_elem_type(onnx::getDataTypeOf(tensor.getElementType()).value_or(0));
+    target->set_elem_type(
+        onnx::getDataTypeOf(tensor.getElementType()).value_or(0));
     if (tensor.hasRank()) {
       target->mutable_shape();
       for (int64_t size : tensor.getShape()) {

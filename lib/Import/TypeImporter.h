@@ -15,9 +15,9 @@ mlir::FailureOr<mlir::Type> importInputType(ImportContext &context,
                                             const ::onnx::ValueInfoProto &input,
                                             mlir::Location loc);
 
-/// The type an attribute or a subgraph's input declares: the element type and the
-/// rank; sizes are declared, not checked, so they stay unknown. Null when the
-/// type is incomplete.
+/// The type an attribute or a subgraph's input declares: the element type and
+/// the rank; sizes are declared, not checked, so they stay unknown. Null when
+/// the type is incomplete.
 mlir::Type importDeclaredType(mlir::MLIRContext *context,
                               const ::onnx::TypeProto &type);
 
@@ -33,7 +33,8 @@ mlir::Type getTypeOfString(mlir::MLIRContext *context, llvm::StringRef text);
 
 /// Remembers the names of the symbolic dimensions that the graph's inputs have.
 /// To be called before the inputs are imported: made-up names avoid these.
-void declareInputSymbols(ImportContext &context, const ::onnx::GraphProto &graph);
+void declareInputSymbols(ImportContext &context,
+                         const ::onnx::GraphProto &graph);
 
 } // namespace onnx_aot::importer
 

@@ -62,21 +62,15 @@ std::optional<OnnxAotType> onnx_aot::getAbiType(Type type) {
 
 /// Name and size of every type, indexed by its code.
 static constexpr std::pair<llvm::StringLiteral, unsigned> types[] = {
-    {"undefined", 0}, {"float32", 4}, {"uint8", 1},     {"int8", 1},
-    {"uint16", 2},    {"int16", 2},   {"int32", 4},     {"int64", 8},
-    {"string", 0},    {"bool", 1},    {"float16", 2},   {"float64", 8},
-    {"uint32", 4},    {"uint64", 8},  {"complex64", 8}, {"complex128", 16},
-    {"bfloat16", 2},
-    {"float8e4m3fn", 1},
-    {"float8e4m3fnuz", 1},
-    {"float8e5m2", 1},
-    {"float8e5m2fnuz", 1},
-    {"uint4", 1},
-    {"int4", 1},
-    {"float4e2m1", 1},
-    {"float8e8m0", 1},
-    {"uint2", 1},
-    {"int2", 1},
+    {"undefined", 0},      {"float32", 4},    {"uint8", 1},
+    {"int8", 1},           {"uint16", 2},     {"int16", 2},
+    {"int32", 4},          {"int64", 8},      {"string", 0},
+    {"bool", 1},           {"float16", 2},    {"float64", 8},
+    {"uint32", 4},         {"uint64", 8},     {"complex64", 8},
+    {"complex128", 16},    {"bfloat16", 2},   {"float8e4m3fn", 1},
+    {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
+    {"uint4", 1},          {"int4", 1},       {"float4e2m1", 1},
+    {"float8e8m0", 1},     {"uint2", 1},      {"int2", 1},
 };
 static_assert(std::size(types) == ONNX_AOT_INT2 + 1);
 

@@ -18,8 +18,8 @@ namespace onnx_aot {
 
 /// An op that exists in both layouts and is still channels first.
 static bool isChannelsFirst(Operation *op) {
-  if (!isa<ConvOp, ConvIntegerOp, MaxPoolOp, AveragePoolOp, LpPoolOp, GlobalAveragePoolOp,
-           GlobalMaxPoolOp, GlobalLpPoolOp>(op) ||
+  if (!isa<ConvOp, ConvIntegerOp, MaxPoolOp, AveragePoolOp, LpPoolOp,
+           GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp>(op) ||
       op->hasAttr("channels_last"))
     return false;
   // MaxPool's indices count elements in the order of its own layout.

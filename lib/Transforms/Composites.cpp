@@ -164,8 +164,8 @@ Value CompositeBuilder::normalize(Value position, Value length) {
   Value wrapped = add(scalar, length);
   // One that is still negative must not count from the end again.
   Value isFar = createInferred<LessOp>(builder, loc, wrapped, integer(0));
-  wrapped =
-      createInferred<WhereOp>(builder, loc, isFar, integer(int64_t(1) << 62), wrapped);
+  wrapped = createInferred<WhereOp>(builder, loc, isFar,
+                                    integer(int64_t(1) << 62), wrapped);
   return createInferred<WhereOp>(builder, loc, isNegative, wrapped, scalar);
 }
 

@@ -1,4 +1,5 @@
-//===- DecideBranches.cpp - branches that only one rank fits ----------------===//
+//===- DecideBranches.cpp - branches that only one rank fits
+//----------------===//
 
 #include "Composites.h"
 
@@ -37,20 +38,22 @@ IfOp findOpen(func::FuncOp function, unsigned skip) {
   return found;
 }
 
-/// Puts one branch in place of the If; the run ends where it is not the one taken.
+/// Puts one branch in place of the If; the run ends where it is not the one
+/// taken.
 void inlineBranch(IfOp op, bool taken) {
   Block &branch = (taken ? op.getThenBranch() : op.getElseBranch()).front();
   Operation *yield = branch.getTerminator();
   SmallVector<Value> results(yield->getOperands());
   yield->erase();
-  op->getBlock()->getOperations().splice(op->getIterator(), branch.getOperations());
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         branch.getOperations());
   OpBuilder builder(op);
   CompositeBuilder b(builder, op.getLoc());
   Value isTaken = op.getCond();
   if (std::optional<int64_t> rank = getRank(isTaken); rank && *rank > 0)
-    isTaken = createInferred<ReshapeOp>(builder, op.getLoc(), isTaken,
-                                        createIntegers(builder, op.getLoc(), {}),
-                                        uint64_t(1));
+    isTaken = createInferred<ReshapeOp>(
+        builder, op.getLoc(), isTaken, createIntegers(builder, op.getLoc(), {}),
+        uint64_t(1));
   if (!taken)
     isTaken = createInferred<NotOp>(builder, op.getLoc(), isTaken);
   for (auto [result, value] : llvm::zip_equal(op->getResults(), results))

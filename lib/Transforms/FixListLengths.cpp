@@ -1,4 +1,5 @@
-//===- FixListLengths.cpp - lengths of lists that a rank tells ---------------===//
+//===- FixListLengths.cpp - lengths of lists that a rank tells
+//---------------===//
 
 #include "TransformUtils.h"
 
@@ -20,8 +21,8 @@ namespace onnx_aot {
 
 namespace {
 
-/// Calls `require(list, length)` for the operands whose number of elements follows
-/// from the ranks of the others.
+/// Calls `require(list, length)` for the operands whose number of elements
+/// follows from the ranks of the others.
 void visitLists(Operation *op, function_ref<void(Value, int64_t)> require) {
   auto axesOrRank = [&](Value axes, Value data, int64_t each, Value list) {
     std::optional<int64_t> rank = getRank(data);
@@ -58,7 +59,8 @@ void visitLists(Operation *op, function_ref<void(Value, int64_t)> require) {
 }
 
 /// The same where the rank of the result was declared.
-void visitLists(Operation *op, int64_t rank, function_ref<void(Value, int64_t)> require) {
+void visitLists(Operation *op, int64_t rank,
+                function_ref<void(Value, int64_t)> require) {
   auto difference = [&](Value data, Value axes, bool grows) {
     std::optional<int64_t> own = getRank(data);
     if (own && axes)
@@ -68,13 +70,14 @@ void visitLists(Operation *op, int64_t rank, function_ref<void(Value, int64_t)> 
       .Case<ReshapeOp>([&](ReshapeOp view) { require(view.getShape(), rank); })
       .Case<ExpandOp>([&](ExpandOp expand) {
         // A list that is shorter than the input's rank leaves it as it is.
-        if (std::optional<int64_t> own = getRank(expand.getInput()); own && *own < rank)
+        if (std::optional<int64_t> own = getRank(expand.getInput());
+            own && *own < rank)
           require(expand.getShape(), rank);
       })
-      .Case<ConstantOfShapeOp>([&](ConstantOfShapeOp fill) {
-        require(fill.getInput(), rank);
-      })
-      .Case<AffineGridOp>([&](AffineGridOp grid) { require(grid.getSize(), rank); })
+      .Case<ConstantOfShapeOp>(
+          [&](ConstantOfShapeOp fill) { require(fill.getInput(), rank); })
+      .Case<AffineGridOp>(
+          [&](AffineGridOp grid) { require(grid.getSize(), rank); })
       .Case<Col2ImOp>([&](Col2ImOp fold) {
         require(fold.getImageShape(), rank - 2);
         require(fold.getBlockShape(), rank - 2);
@@ -158,7 +161,8 @@ private:
       if (getRank(value))
         return;
       visitLists(op, rank, require);
-      if (op->getNumOperands() != 1 || op->getNumResults() != 1 || getRank(op->getOperand(0)))
+      if (op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+          getRank(op->getOperand(0)))
         return;
       value = op->getOperand(0);
     }

@@ -1,4 +1,5 @@
-//===- UseIntegerProducts.cpp - products of quantized tensors in integers ---===//
+//===- UseIntegerProducts.cpp - products of quantized tensors in integers
+//---===//
 
 #include "ConstantData.h"
 #include "LayoutRewrites.h"
@@ -25,11 +26,14 @@ static DequantizeLinearOp getDequantized(Value value) {
       !getElementType(op.getXScale()).isF32())
     return {};
   auto type = dyn_cast<IntegerType>(getElementType(op.getX()));
-  return type && type.getWidth() == 8 && getRank(op.getX()) ? op
-                                                            : DequantizeLinearOp();
+  return type && type.getWidth() == 8 && getRank(op.getX())
+             ? op
+             : DequantizeLinearOp();
 }
 
-static bool isSinglePoint(Value point) { return !point || isSingleElement(point); }
+static bool isSinglePoint(Value point) {
+  return !point || isSingleElement(point);
+}
 
 /// One scale and zero point for the whole tensor.
 static bool isPerTensor(DequantizeLinearOp op) {
@@ -48,7 +52,8 @@ static bool areWeights(DequantizeLinearOp op, int64_t axis) {
          (!op.getXZeroPoint() || getRank(op.getXZeroPoint()) == 1);
 }
 
-/// Whether sums over so many products run in pairs; others are slow in integers.
+/// Whether sums over so many products run in pairs; others are slow in
+/// integers.
 static bool isEven(Value weights, int64_t axis) {
   auto type = dyn_cast<RankedTensorType>(weights.getType());
   return type && !type.isDynamicDim(axis) && type.getDimSize(axis) > 0 &&
@@ -57,18 +62,21 @@ static bool isEven(Value weights, int64_t axis) {
 
 namespace {
 
-// Pattern: MatMul(Dequantize(a), Dequantize(w)) -> Cast(MatMulInteger(a, w)) * s
+// Pattern: MatMul(Dequantize(a), Dequantize(w)) -> Cast(MatMulInteger(a, w)) *
+// s
 struct UseMatMulInteger : OpRewritePattern<MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatMulOp op,
                                 PatternRewriter &rewriter) const override {
-    DequantizeLinearOp a = getDequantized(op.getA()), w = getDequantized(op.getB());
+    DequantizeLinearOp a = getDequantized(op.getA()),
+                       w = getDequantized(op.getB());
     if (!a || !w || !isPerTensor(a) || *getRank(a.getX()) < 2 ||
         *getRank(w.getX()) != 2 || !areWeights(w, 1) || !isEven(w.getX(), 0))
       return failure();
     Location loc = op.getLoc();
-    Value sum = createInferred<MatMulIntegerOp>(rewriter, loc, a.getX(), w.getX(),
-                                                a.getXZeroPoint(), w.getXZeroPoint());
+    Value sum =
+        createInferred<MatMulIntegerOp>(rewriter, loc, a.getX(), w.getX(),
+                                        a.getXZeroPoint(), w.getXZeroPoint());
     rewriter.replaceOp(op, createScaledSum(rewriter, loc, sum, a.getXScale(),
                                            w.getXScale(), *getRank(sum) - 1));
     return success();
@@ -81,7 +89,8 @@ struct UseGemmInteger : OpRewritePattern<GemmOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GemmOp op,
                                 PatternRewriter &rewriter) const override {
-    DequantizeLinearOp a = getDequantized(op.getA()), w = getDequantized(op.getB());
+    DequantizeLinearOp a = getDequantized(op.getA()),
+                       w = getDequantized(op.getB());
     bool isTurned = op.getTransB() != 0;
     if (!a || !w || op.getTransA() || !op.getAlpha().isExactlyValue(1) ||
         (op.getC() && !op.getBeta().isExactlyValue(1)) || !isPerTensor(a) ||
@@ -92,9 +101,10 @@ struct UseGemmInteger : OpRewritePattern<GemmOp> {
     Value numbers = w.getX();
     if (isTurned)
       numbers = createTranspose(rewriter, loc, numbers, {1, 0});
-    Value sum = createInferred<MatMulIntegerOp>(rewriter, loc, a.getX(), numbers,
-                                                a.getXZeroPoint(), w.getXZeroPoint());
-    Value real = createScaledSum(rewriter, loc, sum, a.getXScale(), w.getXScale(), 1);
+    Value sum = createInferred<MatMulIntegerOp>(
+        rewriter, loc, a.getX(), numbers, a.getXZeroPoint(), w.getXZeroPoint());
+    Value real =
+        createScaledSum(rewriter, loc, sum, a.getXScale(), w.getXScale(), 1);
     if (op.getC())
       real = createInferred<AddOp>(rewriter, loc, real, op.getC());
     rewriter.replaceOp(op, real);
@@ -102,12 +112,14 @@ struct UseGemmInteger : OpRewritePattern<GemmOp> {
   }
 };
 
-// Pattern: Conv(Dequantize(x), Dequantize(w), b) -> Cast(ConvInteger(x, w)) * s + b
+// Pattern: Conv(Dequantize(x), Dequantize(w), b) -> Cast(ConvInteger(x, w)) * s
+// + b
 struct UseConvInteger : OpRewritePattern<ConvOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConvOp op,
                                 PatternRewriter &rewriter) const override {
-    DequantizeLinearOp x = getDequantized(op.getX()), w = getDequantized(op.getW());
+    DequantizeLinearOp x = getDequantized(op.getX()),
+                       w = getDequantized(op.getW());
     if (!x || !w || op.getChannelsLast() || !isPerTensor(x) ||
         *getRank(w.getX()) < 3 || !areWeights(w, 0) || !isEven(w.getX(), 1))
       return failure();
@@ -116,12 +128,13 @@ struct UseConvInteger : OpRewritePattern<ConvOp> {
         rewriter, loc, x.getX(), w.getX(), x.getXZeroPoint(), w.getXZeroPoint(),
         op.getAutoPadAttr(), op.getDilationsAttr(), op.getGroupAttr(),
         op.getKernelShapeAttr(), op.getPadsAttr(), op.getStridesAttr());
-    Value real = createScaledSum(rewriter, loc, sum, x.getXScale(), w.getXScale(), 1);
+    Value real =
+        createScaledSum(rewriter, loc, sum, x.getXScale(), w.getXScale(), 1);
     if (op.getB()) {
       SmallVector<int64_t> shape(*getRank(w.getX()) - 1, 1);
       shape[0] = -1;
-      Value bias = createInferred<ReshapeOp>(rewriter, loc, op.getB(),
-                                             createIntegers(rewriter, loc, shape));
+      Value bias = createInferred<ReshapeOp>(
+          rewriter, loc, op.getB(), createIntegers(rewriter, loc, shape));
       real = createInferred<AddOp>(rewriter, loc, real, bias);
     }
     rewriter.replaceOp(op, real);
@@ -129,7 +142,8 @@ struct UseConvInteger : OpRewritePattern<ConvOp> {
   }
 };
 
-// Pattern: QLinearMatMul and QLinearConv -> their integer product and QuantizeLinear
+// Pattern: QLinearMatMul and QLinearConv -> their integer product and
+// QuantizeLinear
 template <typename OpTy>
 struct DecomposeQuantized : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -147,8 +161,8 @@ struct DecomposeQuantized : OpRewritePattern<OpTy> {
   }
 };
 
-/// The numbers less their zero points as int8; null where 8 bits do not hold them.
-/// A point for each index lies along `axis`.
+/// The numbers less their zero points as int8; null where 8 bits do not hold
+/// them. A point for each index lies along `axis`.
 static ElementsAttr subtractPoints(Value weights, Value points, int64_t axis) {
   std::optional<ConstantData> data = ConstantData::get(weights),
                               zero = ConstantData::get(points);
@@ -179,8 +193,8 @@ static bool areZero(Value points) {
          llvm::all_of(*numbers, [](int64_t number) { return number == 0; });
 }
 
-// Pattern: MatMulInteger(a, w, p, q) -> MatMulInteger(a, w - q, p), also without a p
-// of 0; the same for ConvInteger
+// Pattern: MatMulInteger(a, w, p, q) -> MatMulInteger(a, w - q, p), also
+// without a p of 0; the same for ConvInteger
 template <typename OpTy>
 struct MergeZeroPoints : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -245,14 +259,16 @@ struct GatherNumbers : OpRewritePattern<GatherOp> {
   }
 };
 
-// Pattern: Dequantize(constants) -> a constant: what is left of them is multiplied
-// as f32 in every run. It takes four times the bytes of the numbers at most.
+// Pattern: Dequantize(constants) -> a constant: what is left of them is
+// multiplied as f32 in every run. It takes four times the bytes of the numbers
+// at most.
 struct FoldWeights : OpRewritePattern<DequantizeLinearOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DequantizeLinearOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<ConstantData> x = ConstantData::get(op.getX()),
-                                scale = ConstantData::get(op.getXScale()), point;
+                                scale = ConstantData::get(op.getXScale()),
+                                point;
     if (op.getXZeroPoint())
       point = ConstantData::get(op.getXZeroPoint());
     auto type = dyn_cast<RankedTensorType>(op.getY().getType());
@@ -282,18 +298,23 @@ struct FoldWeights : OpRewritePattern<DequantizeLinearOp> {
     };
     if (!fits(*scale) || (point && !fits(*point)))
       return failure();
-    ConstantBuilder result(RankedTensorType::get(x->getShape(), type.getElementType()));
+    ConstantBuilder result(
+        RankedTensorType::get(x->getShape(), type.getElementType()));
     for (int64_t i = 0; i < x->size(); ++i) {
       int64_t at = i / inner % size / block, place = at;
       if (isBlocked)
         place = (i / inner / size * blocks + at) * inner + i % inner;
-      auto pick = [&](const ConstantData &data) { return data.size() == 1 ? 0 : place; };
-      int64_t number = x->getInteger(i) - (point ? point->getInteger(pick(*point)) : 0);
+      auto pick = [&](const ConstantData &data) {
+        return data.size() == 1 ? 0 : place;
+      };
+      int64_t number =
+          x->getInteger(i) - (point ? point->getInteger(pick(*point)) : 0);
       // Exact in double but for the last rounding, like the product of floats.
       result.setFloat(i, static_cast<double>(static_cast<float>(number)) *
                              scale->getFloat(pick(*scale)));
     }
-    rewriter.replaceOp(op, createConstant(rewriter, op.getLoc(), result.finish()));
+    rewriter.replaceOp(op,
+                       createConstant(rewriter, op.getLoc(), result.finish()));
     return success();
   }
 };
@@ -302,10 +323,12 @@ struct UseIntegerProducts
     : onnx_aot::impl::UseIntegerProductsBase<UseIntegerProducts> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<UseMatMulInteger, UseGemmInteger, UseConvInteger,
-                 DecomposeQuantized<QLinearMatMulOp>,
-                 DecomposeQuantized<QLinearConvOp>, GatherNumbers, MergeZeroPoints<MatMulIntegerOp>,
-                 MergeZeroPoints<ConvIntegerOp>>(&getContext());
+    patterns
+        .add<UseMatMulInteger, UseGemmInteger, UseConvInteger,
+             DecomposeQuantized<QLinearMatMulOp>,
+             DecomposeQuantized<QLinearConvOp>, GatherNumbers,
+             MergeZeroPoints<MatMulIntegerOp>, MergeZeroPoints<ConvIntegerOp>>(
+            &getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     // Only what found no integer product.
     RewritePatternSet rest(&getContext());

@@ -7,7 +7,8 @@
 namespace onnx_aot::runtime {
 
 /// Of the comma-separated features (abi/CpuFeatures.def) those that this
-/// processor lacks, or that this runtime does not know; empty when there are none.
+/// processor lacks, or that this runtime does not know; empty when there are
+/// none.
 std::string missingFeatures(const std::string &features);
 
 /// The part of a descriptor's `target` (triple, cpu, features) that names the

@@ -12,8 +12,8 @@ namespace onnx_aot::runtime {
 Status openDevice(const LoadedModule &module,
                   std::unique_ptr<DeviceMemory> &device);
 
-/// What has to happen on the device before and after one run. Does nothing where
-/// `device` is null.
+/// What has to happen on the device before and after one run. Does nothing
+/// where `device` is null.
 struct DeviceRun {
   DeviceMemory *device;
   const OnnxAotModule &module;

@@ -1,4 +1,5 @@
-//===- onnx-aot-opt.cpp - run any pass on any stretch of the compiler -------===//
+//===- onnx-aot-opt.cpp - run any pass on any stretch of the compiler
+//-------===//
 
 #include "onnx-aot/InitAll.h"
 

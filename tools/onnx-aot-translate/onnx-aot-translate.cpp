@@ -1,4 +1,5 @@
-//===- onnx-aot-translate.cpp - ONNX files as MLIR, for tests ---------------===//
+//===- onnx-aot-translate.cpp - ONNX files as MLIR, for tests
+//---------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Import/Importer.h"
@@ -36,5 +37,6 @@ int main(int argc, char **argv) {
       [](mlir::DialectRegistry &registry) {
         registry.insert<mlir::func::FuncDialect, onnx_aot::onnx::OnnxDialect>();
       });
-  return failed(mlir::mlirTranslateMain(argc, argv, "onnx-aot translation driver"));
+  return failed(
+      mlir::mlirTranslateMain(argc, argv, "onnx-aot translation driver"));
 }

@@ -11,9 +11,9 @@
 //     return success();
 //   }
 //
-// attached by attachRule<MulOp, gradMul>(context) in the populate function at the
-// end of the file. It emits onnx and train ops only, all of which have rules in
-// turn. What it may rely on:
+// attached by attachRule<MulOp, gradMul>(context) in the populate function at
+// the end of the file. It emits onnx and train ops only, all of which have
+// rules in turn. What it may rely on:
 //  - all tensors of the op are ranked, and types are inferred;
 //  - at least one result has a gradient; an op of one result has it for sure;
 //  - an operand that is not active is ignored by accumulate. Where its gradient

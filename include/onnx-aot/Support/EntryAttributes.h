@@ -16,15 +16,16 @@ namespace onnx_aot {
 /// (StringAttr), `type` (OnnxAotType, I32Attr) and `dims` (DenseI64Array; a
 /// negative size -(1 + s) is the symbol s of `abi.symbols`, in a result -1).
 constexpr llvm::StringLiteral kAbiValueAttr = "abi.value";
-/// On a result of the entry, from the onnx dialect on: the number of the argument
-/// whose memory takes the result (I64Attr). Both have the same static type. At
-/// the module's border there is the argument only, updated in place.
+/// On a result of the entry, from the onnx dialect on: the number of the
+/// argument whose memory takes the result (I64Attr). Both have the same static
+/// type. At the module's border there is the argument only, updated in place.
 constexpr llvm::StringLiteral kUpdatesAttr = "abi.updates";
-/// On arguments and results of the onnx entry, and in the dictionary: which part of
-/// a sequence or an optional the value is (OnnxAotValueFlag, I64Attr).
+/// On arguments and results of the onnx entry, and in the dictionary: which
+/// part of a sequence or an optional the value is (OnnxAotValueFlag, I64Attr).
 constexpr llvm::StringLiteral kPartAttr = "onnx.part";
 constexpr llvm::StringLiteral kPartKey = "part";
-/// On results of the onnx entry: the declared rank, where none follows (I64Attr).
+/// On results of the onnx entry: the declared rank, where none follows
+/// (I64Attr).
 constexpr llvm::StringLiteral kRankAttr = "onnx.rank";
 /// On the module: names of the symbols that inputs have (ArrayAttr of strings).
 constexpr llvm::StringLiteral kAbiSymbolsAttr = "abi.symbols";

@@ -42,7 +42,8 @@ struct ModuleInfo {
   std::string runFunction = "run", planFunction = "plan";
 };
 
-/// Reads what `abi.value` of EntryAttributes.h describes; fails on anything else.
+/// Reads what `abi.value` of EntryAttributes.h describes; fails on anything
+/// else.
 mlir::FailureOr<ValueInfo> readValueInfo(mlir::Attribute attribute);
 
 /// The ABI's code of an element type, or none if the ABI has none.

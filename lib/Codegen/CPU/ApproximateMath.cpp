@@ -1,4 +1,5 @@
-//===- ApproximateMath.cpp - elementary functions as arithmetic -------------===//
+//===- ApproximateMath.cpp - elementary functions as arithmetic
+//-------------===//
 
 #include "onnx-aot/Codegen/CPU/Passes.h"
 

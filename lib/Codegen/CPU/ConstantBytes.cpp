@@ -1,4 +1,5 @@
-//===- ConstantBytes.cpp - a constant's elements as they lie in memory ------===//
+//===- ConstantBytes.cpp - a constant's elements as they lie in memory
+//------===//
 
 #include "ConstantBytes.h"
 

@@ -1,4 +1,5 @@
-//===- ConstantBytes.h - a constant's elements as they lie in memory - C++ -===//
+//===- ConstantBytes.h - a constant's elements as they lie in memory - C++
+//-===//
 
 #ifndef ONNX_AOT_CODEGEN_CPU_CONSTANTBYTES_H
 #define ONNX_AOT_CODEGEN_CPU_CONSTANTBYTES_H

@@ -1,4 +1,5 @@
-//===- EmitKernels.cpp - vector code for every launched kernel --------------===//
+//===- EmitKernels.cpp - vector code for every launched kernel
+//--------------===//
 
 #include "KernelEmitter.h"
 
@@ -105,7 +106,8 @@ private:
     cpu::KernelEmitter emitter(body, arguments.drop_back(2), target);
     if (failed(emitter.prepare()))
       return failure();
-    emitter.emitTasks(builder, loc, arguments[types.size() - 2], arguments.back());
+    emitter.emitTasks(builder, loc, arguments[types.size() - 2],
+                      arguments.back());
     builder.setInsertionPointToEnd(block);
     func::ReturnOp::create(builder, loc);
 
@@ -113,9 +115,9 @@ private:
         EntryArguments(getEntry(getOperation())).runtime().getType()};
     llvm::append_range(launchTypes, launch.getOperandTypes());
     launchTypes.push_back(index);
-    auto declaration = func::FuncOp::create(
-        loc, (name + kLaunchSuffix).str(),
-        FunctionType::get(&getContext(), launchTypes, {}));
+    auto declaration =
+        func::FuncOp::create(loc, (name + kLaunchSuffix).str(),
+                             FunctionType::get(&getContext(), launchTypes, {}));
     declaration.setPrivate();
     getOperation().push_back(declaration);
     return declaration;

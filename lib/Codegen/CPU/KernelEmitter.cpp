@@ -1,4 +1,5 @@
-//===- KernelEmitter.cpp - loops, tiles and reductions of a kernel ----------===//
+//===- KernelEmitter.cpp - loops, tiles and reductions of a kernel
+//----------===//
 
 #include "KernelEmitter.h"
 
@@ -19,8 +20,7 @@ KernelEmitter::KernelEmitter(func::FuncOp kernel, ValueRange values,
                              const TargetInfo &target)
     : kernel(kernel), target(target), builder(kernel.getContext()),
       loc(kernel.getLoc()) {
-  for (auto [argument, value] :
-       llvm::zip_equal(kernel.getArguments(), values))
+  for (auto [argument, value] : llvm::zip_equal(kernel.getArguments(), values))
     arguments[argument] = value;
 }
 
@@ -160,13 +160,15 @@ void KernelEmitter::emitTasks(OpBuilder &outer, Location where, Value begin,
     Value blocks = ceilDiv(builder, loc, sizes[dim], block);
     Value number = builder.createOrFold<arith::RemUIOp>(loc, rest, blocks);
     rest = builder.createOrFold<arith::DivUIOp>(loc, rest, blocks);
-    lower[dim] = builder.createOrFold<arith::MulIOp>(loc, number, constant(block));
-    Value end = builder.createOrFold<arith::AddIOp>(loc, lower[dim],
-                                                    constant(block));
+    lower[dim] =
+        builder.createOrFold<arith::MulIOp>(loc, number, constant(block));
+    Value end =
+        builder.createOrFold<arith::AddIOp>(loc, lower[dim], constant(block));
     int64_t size = getStaticSize(dim);
-    upper[dim] = !ShapedType::isDynamic(size) && size % block == 0
-                     ? end
-                     : builder.createOrFold<arith::MinUIOp>(loc, end, sizes[dim]);
+    upper[dim] =
+        !ShapedType::isDynamic(size) && size % block == 0
+            ? end
+            : builder.createOrFold<arith::MinUIOp>(loc, end, sizes[dim]);
   }
   scopes.emplace_back();
   emitLoops(0, lower, upper);
@@ -193,14 +195,15 @@ void KernelEmitter::emitLoops(unsigned level, ArrayRef<Value> lower,
   });
 }
 
-/// Runs `body` over a range in tiles: full tiles in a loop, then what is left in
-/// smaller tiles of constant size; along the lanes the very last one is masked.
+/// Runs `body` over a range in tiles: full tiles in a loop, then what is left
+/// in smaller tiles of constant size; along the lanes the very last one is
+/// masked.
 void KernelEmitter::emitSteps(unsigned dim, Value lower, Value upper,
                               std::optional<int64_t> span,
                               function_ref<void(Extent)> body) {
   bool isLane = (int)dim == tiling.laneDim;
   int64_t unit = isLane ? tiling.lanes : 1;
-  int64_t units = isLane                     ? tiling.vectors
+  int64_t units = isLane                      ? tiling.vectors
                   : (int)dim == tiling.rowDim ? tiling.rows
                   : llvm::is_contained(tiling.unrolled, dim)
                       ? getStaticSize(dim)
@@ -222,7 +225,8 @@ void KernelEmitter::emitSteps(unsigned dim, Value lower, Value upper,
   };
 
   if (span) {
-    int64_t step = units * unit, full = *span / step * step, rest = *span - full;
+    int64_t step = units * unit, full = *span / step * step,
+            rest = *span - full;
     if (full == step)
       inScope({lower, units, {}, 0});
     else if (full)
@@ -249,7 +253,8 @@ void KernelEmitter::emitSteps(unsigned dim, Value lower, Value upper,
   for (int64_t count : counts) {
     int64_t step = count * unit;
     Value left = builder.createOrFold<arith::SubIOp>(loc, upper, from);
-    Value whole = builder.createOrFold<arith::DivUIOp>(loc, left, constant(step));
+    Value whole =
+        builder.createOrFold<arith::DivUIOp>(loc, left, constant(step));
     Value length =
         builder.createOrFold<arith::MulIOp>(loc, whole, constant(step));
     Value to = builder.createOrFold<arith::AddIOp>(loc, from, length);
@@ -366,8 +371,7 @@ void KernelEmitter::storeAt(linalg::GenericOp op, const Point &point) {
   SmallVector<Value> values = evaluateOp(op, point);
   unsigned firstOutput = kernel.getNumArguments() - op.getNumDpsInits();
   for (auto [index, value] : llvm::enumerate(values)) {
-    AffineMap map =
-        op.getMatchingIndexingMap(op.getDpsInitOperand(index));
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(index));
     store(value, getArgument(kernel.getArgument(firstOutput + index)),
           getIndices(map, op, point));
   }
@@ -461,7 +465,8 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
     if (!ShapedType::isDynamic(size) && size <= tiling.unrollReduction) {
       for (int64_t i = 0; i < size; ++i) {
         point[dim] = LinearIndex::of(i);
-        emitReductionLoops(dims.drop_front(), point, accumulators, op, combiner);
+        emitReductionLoops(dims.drop_front(), point, accumulators, op,
+                           combiner);
       }
       return;
     }
@@ -487,7 +492,8 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
   for (int64_t count : counts) {
     int64_t step = count * tiling.lanes;
     Value left = builder.createOrFold<arith::SubIOp>(loc, total, from);
-    Value whole = builder.createOrFold<arith::DivUIOp>(loc, left, constant(step));
+    Value whole =
+        builder.createOrFold<arith::DivUIOp>(loc, left, constant(step));
     Value length =
         builder.createOrFold<arith::MulIOp>(loc, whole, constant(step));
     Value to = builder.createOrFold<arith::AddIOp>(loc, from, length);
@@ -508,8 +514,9 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
   });
 }
 
-/// Asks for the row of the next panel that lies where the tile now reads the current
-/// one: with few rows of the other operand, weights come from memory once per run.
+/// Asks for the row of the next panel that lies where the tile now reads the
+/// current one: with few rows of the other operand, weights come from memory
+/// once per run.
 void KernelEmitter::prefetchPanel(linalg::GenericOp op, Point at) {
   if (!tiling.prefetchPanels)
     return;
@@ -522,7 +529,8 @@ void KernelEmitter::prefetchPanel(linalg::GenericOp op, Point at) {
       continue;
     Value source = getArgument(operand->get());
     SmallVector<LinearIndex> indices = getIndices(map, op, at);
-    int64_t bytes = cast<MemRefType>(source.getType()).getElementTypeBitWidth() / 8;
+    int64_t bytes =
+        cast<MemRefType>(source.getType()).getElementTypeBitWidth() / 8;
     int64_t perLine = std::max<int64_t>(1, target.cacheLine / bytes);
     for (int64_t column = 0; column < tiling.vectors * tiling.lanes;
          column += perLine) {
@@ -582,9 +590,9 @@ void KernelEmitter::accumulate(linalg::GenericOp op, const Combiner &combiner,
       else
         next = combine(combiner, accumulator, operand(term));
       Value mask = reducesLanes ? currentMask : Value();
-      accumulator = mask ? arith::SelectOp::create(builder, loc, mask, next,
-                                                   accumulator)
-                               .getResult()
-                         : next;
+      accumulator =
+          mask ? arith::SelectOp::create(builder, loc, mask, next, accumulator)
+                     .getResult()
+               : next;
     }
 }

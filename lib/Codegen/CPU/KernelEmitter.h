@@ -1,10 +1,10 @@
 //===- KernelEmitter.h - vector code for one kernel -------------*- C++ -*-===//
 //
-// Writes the loops of a kernel from its linalg body: for each tile of the parallel
-// dimensions the reductions run with their accumulators in registers, and the
-// values stored are evaluated backwards from the results, so that pointwise ops
-// never go through memory. Loads that several points of a tile share are made
-// once.
+// Writes the loops of a kernel from its linalg body: for each tile of the
+// parallel dimensions the reductions run with their accumulators in registers,
+// and the values stored are evaluated backwards from the results, so that
+// pointwise ops never go through memory. Loads that several points of a tile
+// share are made once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -139,8 +139,8 @@ private:
   mlir::Value constant(int64_t value);
   mlir::Value materialize(const LinearIndex &index);
   mlir::Value toVector(mlir::Value scalar);
-  mlir::Value combine(const codegen::Combiner &combiner, mlir::Value accumulator,
-                      mlir::Value value);
+  mlir::Value combine(const codegen::Combiner &combiner,
+                      mlir::Value accumulator, mlir::Value value);
   mlir::Value reduceLanes(const codegen::Combiner &combiner, mlir::Value vector,
                           mlir::Value initial);
   mlir::Value getMask(const LinearIndex &laneIndex);

@@ -1,4 +1,5 @@
-//===- KernelPairs.cpp - sums of products of integer pairs ------------------===//
+//===- KernelPairs.cpp - sums of products of integer pairs
+//------------------===//
 
 #include "KernelEmitter.h"
 
@@ -42,11 +43,11 @@ std::optional<unsigned> KernelEmitter::getPairLoop(linalg::GenericOp op) {
   for (auto [index, dim] : llvm::enumerate(domain->getLoopDims(op)))
     if ((int)dim == tiling.laneDim)
       lane = index;
-  bool isPaired = rowMap.getResult(rowMap.getNumResults() - 1) == pair &&
-                  op.getStaticLoopRanges()[loop] == 2 && last &&
-                  last.getKind() == AffineExprKind::Add && last.getRHS() == pair &&
-                  last.getLHS().isFunctionOfDim(lane) &&
-                  !rowMap.isFunctionOfDim(lane);
+  bool isPaired =
+      rowMap.getResult(rowMap.getNumResults() - 1) == pair &&
+      op.getStaticLoopRanges()[loop] == 2 && last &&
+      last.getKind() == AffineExprKind::Add && last.getRHS() == pair &&
+      last.getLHS().isFunctionOfDim(lane) && !rowMap.isFunctionOfDim(lane);
   return isPaired ? std::optional(domain->getLoopDims(op)[loop]) : std::nullopt;
 }
 
@@ -78,13 +79,15 @@ Value KernelEmitter::loadPairs(Value source, ArrayRef<LinearIndex> indices,
             builder, loc, VectorType::get({1}, builder.getI32Type()), pair),
         int64_t(0));
     Value words = vector::BroadcastOp::create(
-        builder, loc, VectorType::get({tiling.lanes}, builder.getI32Type()), word);
+        builder, loc, VectorType::get({tiling.lanes}, builder.getI32Type()),
+        word);
     numbers = vector::BitCastOp::create(
         builder, loc, VectorType::get({count}, elementType), words);
   }
-  Value value = isUnsigned
-                    ? arith::ExtUIOp::create(builder, loc, wide, numbers).getResult()
-                    : arith::ExtSIOp::create(builder, loc, wide, numbers).getResult();
+  Value value =
+      isUnsigned
+          ? arith::ExtUIOp::create(builder, loc, wide, numbers).getResult()
+          : arith::ExtSIOp::create(builder, loc, wide, numbers).getResult();
   scopes.back().loads.push_back(
       {source, SmallVector<LinearIndex>(indices), Value(), value});
   return value;
@@ -93,9 +96,9 @@ Value KernelEmitter::loadPairs(Value source, ArrayRef<LinearIndex> indices,
 void KernelEmitter::accumulatePairs(linalg::GenericOp op, Point at,
                                     SmallVector<Value> &accumulators) {
   Block *body = op.getBody();
-  bool isUnsigned = llvm::any_of(
-      body->getArgument(1).getUsers(),
-      [](Operation *user) { return isa<arith::ExtUIOp>(user); });
+  bool isUnsigned =
+      llvm::any_of(body->getArgument(1).getUsers(),
+                   [](Operation *user) { return isa<arith::ExtUIOp>(user); });
   for (auto [row, tilePoint] : llvm::enumerate(getTilePoints())) {
     Point point = at;
     for (unsigned dim : tiling.order)
@@ -103,10 +106,10 @@ void KernelEmitter::accumulatePairs(linalg::GenericOp op, Point at,
     Value factors[2];
     for (unsigned index : {0u, 1u}) {
       OpOperand *operand = op.getDpsInputOperand(index);
-      factors[index] = loadPairs(
-          getArgument(operand->get()),
-          getIndices(op.getMatchingIndexingMap(operand), op, point),
-          index == 1 && isUnsigned);
+      factors[index] =
+          loadPairs(getArgument(operand->get()),
+                    getIndices(op.getMatchingIndexingMap(operand), op, point),
+                    index == 1 && isUnsigned);
     }
     // Targets have this as one instruction: vpmaddwd, vpdpwssd, smlad.
     Value products =

@@ -1,4 +1,5 @@
-//===- KernelValues.cpp - the values at the points of a kernel's tile -------===//
+//===- KernelValues.cpp - the values at the points of a kernel's tile
+//-------===//
 
 #include "KernelEmitter.h"
 
@@ -21,10 +22,9 @@ Value KernelEmitter::materialize(const LinearIndex &index) {
         return value;
   Value sum;
   for (auto [term, coefficient] : index.terms) {
-    Value scaled = coefficient == 1
-                       ? term
-                       : builder.createOrFold<arith::MulIOp>(
-                             loc, term, constant(coefficient));
+    Value scaled = coefficient == 1 ? term
+                                    : builder.createOrFold<arith::MulIOp>(
+                                          loc, term, constant(coefficient));
     sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, scaled) : scaled;
   }
   if (!sum || index.constant)
@@ -34,8 +34,8 @@ Value KernelEmitter::materialize(const LinearIndex &index) {
   if (index.lane) {
     auto type = VectorType::get({tiling.lanes}, builder.getIndexType());
     Value steps = vector::StepOp::create(builder, loc, type);
-    Value factor = vector::BroadcastOp::create(builder, loc, type,
-                                               constant(index.lane));
+    Value factor =
+        vector::BroadcastOp::create(builder, loc, type, constant(index.lane));
     steps = arith::MulIOp::create(builder, loc, steps, factor);
     Value start = vector::BroadcastOp::create(builder, loc, type, sum);
     sum = arith::AddIOp::create(builder, loc, start, steps);
@@ -126,7 +126,8 @@ static bool hasUnitStride(Value buffer) {
 }
 
 static bool hasLanes(ArrayRef<LinearIndex> indices) {
-  return llvm::any_of(indices, [](const LinearIndex &i) { return i.lane != 0; });
+  return llvm::any_of(indices,
+                      [](const LinearIndex &i) { return i.lane != 0; });
 }
 
 /// Neighbouring lanes lie side by side in memory.
@@ -174,17 +175,17 @@ Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
   for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
     SmallVector<Value> at(start);
     Value active =
-        mask && lane ? vector::ExtractOp::create(builder, loc, mask, lane)
-                           .getResult()
-                     : Value();
+        mask && lane
+            ? vector::ExtractOp::create(builder, loc, mask, lane).getResult()
+            : Value();
     for (auto [place, index] : llvm::zip_equal(at, indices)) {
       if (!index.lane || !lane)
         continue;
       Value offset = constant(index.lane * lane);
       // A lane beyond the end reads what lane 0 reads.
       if (active)
-        offset = arith::SelectOp::create(builder, loc, active, offset,
-                                         constant(0));
+        offset =
+            arith::SelectOp::create(builder, loc, active, offset, constant(0));
       place = builder.createOrFold<arith::AddIOp>(loc, place, offset);
     }
     elements.push_back(memref::LoadOp::create(builder, loc, source, at));
@@ -301,7 +302,8 @@ void KernelEmitter::evaluateBody(linalg::GenericOp op, const Point &point,
       continue;
     }
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-      mapping.map(extract.getResult(), emitExtract(extract, point, op, mapping));
+      mapping.map(extract.getResult(),
+                  emitExtract(extract, point, op, mapping));
       continue;
     }
     if (inner.hasTrait<OpTrait::ConstantLike>()) {

@@ -1,4 +1,5 @@
-//===- LinearIndex.cpp - indices as sums of loop variables ------------------===//
+//===- LinearIndex.cpp - indices as sums of loop variables
+//------------------===//
 
 #include "LinearIndex.h"
 
@@ -19,9 +20,8 @@ bool LinearIndex::operator==(const LinearIndex &other) const {
 LinearIndex LinearIndex::operator+(const LinearIndex &other) const {
   LinearIndex sum = *this;
   for (auto [value, coefficient] : other.terms) {
-    auto *place = llvm::find_if(sum.terms, [v = value](auto &term) {
-      return term.first == v;
-    });
+    auto *place = llvm::find_if(
+        sum.terms, [v = value](auto &term) { return term.first == v; });
     if (place == sum.terms.end())
       sum.terms.push_back({value, coefficient});
     else if ((place->second += coefficient) == 0)

@@ -8,9 +8,9 @@
 
 namespace onnx_aot::cpu {
 
-/// An index `sum of coefficient * value + constant + lane * i` where i runs over
-/// the lanes of a vector. Terms stand in the order in which they were added, which
-/// keeps the emitted code independent of addresses.
+/// An index `sum of coefficient * value + constant + lane * i` where i runs
+/// over the lanes of a vector. Terms stand in the order in which they were
+/// added, which keeps the emitted code independent of addresses.
 struct LinearIndex {
   llvm::SmallVector<std::pair<mlir::Value, int64_t>, 2> terms;
   int64_t constant = 0;
@@ -28,12 +28,13 @@ struct LinearIndex {
 };
 
 /// Quotient (or remainder) of an index without lanes by a constant.
-using DivideFn =
-    llvm::function_ref<LinearIndex(const LinearIndex &, int64_t, bool remainder)>;
+using DivideFn = llvm::function_ref<LinearIndex(const LinearIndex &, int64_t,
+                                                bool remainder)>;
 
 /// Value of `expr` with each dimension replaced by an index. Quotients and
-/// remainders by a constant are exact for single points; a vector must lie within
-/// one quotient, as it does in packed panels. Nothing for other expressions.
+/// remainders by a constant are exact for single points; a vector must lie
+/// within one quotient, as it does in packed panels. Nothing for other
+/// expressions.
 std::optional<LinearIndex> evaluate(mlir::AffineExpr expr,
                                     llvm::ArrayRef<LinearIndex> dims,
                                     DivideFn divide);

@@ -1,4 +1,5 @@
-//===- LowerCopies.cpp - strided copies as loops ----------------------------===//
+//===- LowerCopies.cpp - strided copies as loops
+//----------------------------===//
 
 #include "onnx-aot/Codegen/CPU/Passes.h"
 
@@ -32,12 +33,12 @@ void lowerExpansion(memref::ExpandShapeOp op) {
     strides[dim] = stride;
     std::optional<int64_t> a = getConstantIntValue(stride);
     std::optional<int64_t> b = getConstantIntValue(sizes[dim]);
-    stride = a && b ? OpFoldResult(builder.getIndexAttr(*a * *b))
-                    : OpFoldResult(builder.createOrFold<arith::MulIOp>(
-                          loc,
-                          getValueOrCreateConstantIndexOp(builder, loc, stride),
-                          getValueOrCreateConstantIndexOp(builder, loc,
-                                                          sizes[dim])));
+    stride =
+        a && b
+            ? OpFoldResult(builder.getIndexAttr(*a * *b))
+            : OpFoldResult(builder.createOrFold<arith::MulIOp>(
+                  loc, getValueOrCreateConstantIndexOp(builder, loc, stride),
+                  getValueOrCreateConstantIndexOp(builder, loc, sizes[dim])));
   }
   // The result keeps its dense type, which copies of it rely on.
   Value cast = memref::ReinterpretCastOp::create(
@@ -58,8 +59,8 @@ struct LowerCopies : onnx_aot::impl::LowerCopiesBase<LowerCopies> {
     for (memref::CopyOp copy : copies) {
       auto source = dyn_cast<MemRefType>(copy.getSource().getType());
       auto target = dyn_cast<MemRefType>(copy.getTarget().getType());
-      if (!source || !target || (source.getLayout().isIdentity() &&
-                                 target.getLayout().isIdentity()))
+      if (!source || !target ||
+          (source.getLayout().isIdentity() && target.getLayout().isIdentity()))
         continue;
       OpBuilder builder(copy);
       linalg::makeMemRefCopyOp(builder, copy.getLoc(), copy.getSource(),

@@ -1,9 +1,10 @@
-//===- PackOperands.cpp - lay contraction operands out for vectors ----------===//
+//===- PackOperands.cpp - lay contraction operands out for vectors
+//----------===//
 //
-// A tile reads a few neighbouring columns of the right-hand side at every step of
-// the reduction. Constant operands are stored as panels of just that width at
-// compile time, padded with zeros; run-time ones are only turned so that columns
-// lie side by side.
+// A tile reads a few neighbouring columns of the right-hand side at every step
+// of the reduction. Constant operands are stored as panels of just that width
+// at compile time, padded with zeros; run-time ones are only turned so that
+// columns lie side by side.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,8 +58,8 @@ private:
     AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     if (output.getNumResults() == 0)
       return;
-    auto lane = dyn_cast<AffineDimExpr>(
-        output.getResult(output.getNumResults() - 1));
+    auto lane =
+        dyn_cast<AffineDimExpr>(output.getResult(output.getNumResults() - 1));
     if (!lane)
       return;
     unsigned n = lane.getPosition();
@@ -90,12 +91,13 @@ private:
     return rows;
   }
 
-  bool pack(linalg::GenericOp op, OpOperand &operand, arith::ConstantOp constant,
-            unsigned n) {
+  bool pack(linalg::GenericOp op, OpOperand &operand,
+            arith::ConstantOp constant, unsigned n) {
     std::optional<ArrayRef<char>> bytes = getConstantBytes(constant.getValue());
     auto type = cast<RankedTensorType>(operand.get().getType());
     unsigned bits = type.getElementTypeBitWidth();
-    if (!bytes || bits % 8 || !type.hasStaticShape() || type.getNumElements() == 0)
+    if (!bytes || bits % 8 || !type.hasStaticShape() ||
+        type.getNumElements() == 0)
       return false;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -104,8 +106,8 @@ private:
       if (map.isFunctionOfDim(loop))
         ranges[loop] = getSize(type, map, loop);
     auto kinds = op.getIteratorTypesArray();
-    // Without a reduced channel in the other operand this is depthwise: there are
-    // no panels, the lanes just go last.
+    // Without a reduced channel in the other operand this is depthwise: there
+    // are no panels, the lanes just go last.
     bool reducesChannel = false;
     for (OpOperand *other : op.getDpsInputOperands())
       if (other != &operand)
@@ -113,20 +115,22 @@ private:
           if (auto loop = dyn_cast<AffineDimExpr>(expr))
             reducesChannel |=
                 kinds[loop.getPosition()] == utils::IteratorType::reduction;
-    std::optional<unsigned> pair = reducesChannel ? getPair(op, map) : std::nullopt;
+    std::optional<unsigned> pair =
+        reducesChannel ? getPair(op, map) : std::nullopt;
     // Pairs of integers are added up in i32.
-    int64_t width = reducesChannel
-                        ? cpu::getPanelWidth(ranges[n], getRows(op, map, ranges),
-                                             pair ? 4 : bits / 8, target)
-                        : ranges[n];
+    int64_t width =
+        reducesChannel ? cpu::getPanelWidth(ranges[n], getRows(op, map, ranges),
+                                            pair ? 4 : bits / 8, target)
+                       : ranges[n];
     SmallVector<Axis> axes;
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
       if (loop != n && map.isFunctionOfDim(loop) &&
           kinds[loop] == utils::IteratorType::parallel)
         axes.push_back({Axis::Whole, loop, ranges[loop]});
     if (reducesChannel)
-      axes.push_back({Axis::Panel, n,
-                      static_cast<int64_t>(llvm::divideCeil(ranges[n], width))});
+      axes.push_back(
+          {Axis::Panel, n,
+           static_cast<int64_t>(llvm::divideCeil(ranges[n], width))});
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
       if (map.isFunctionOfDim(loop) && pair != loop &&
           kinds[loop] == utils::IteratorType::reduction)
@@ -140,7 +144,8 @@ private:
     return true;
   }
 
-  /// The loop over pairs of an integer contraction: the last one, of two points.
+  /// The loop over pairs of an integer contraction: the last one, of two
+  /// points.
   static std::optional<unsigned> getPair(linalg::GenericOp op, AffineMap map) {
     unsigned last = op.getNumLoops() - 1;
     bool isPair =
@@ -150,9 +155,11 @@ private:
     return isPair ? std::optional(last) : std::nullopt;
   }
 
-  /// The constant's elements in the order of `axes`, zeros where there are none.
-  Attribute rearrange(ArrayRef<char> bytes, RankedTensorType type, AffineMap map,
-                      ArrayRef<Axis> axes, int64_t width, int64_t elementBytes) {
+  /// The constant's elements in the order of `axes`, zeros where there are
+  /// none.
+  Attribute rearrange(ArrayRef<char> bytes, RankedTensorType type,
+                      AffineMap map, ArrayRef<Axis> axes, int64_t width,
+                      int64_t elementBytes) {
     SmallVector<int64_t> sizes;
     int64_t count = 1;
     for (const Axis &axis : axes) {
@@ -166,8 +173,9 @@ private:
       strides[cast<AffineDimExpr>(map.getResult(i)).getPosition()] += stride;
       stride *= type.getDimSize(i);
     }
-    AsmResourceBlob blob = HeapAsmResourceBlob::allocate(count * elementBytes, /*align=*/64,
-                                         /*dataIsMutable=*/true);
+    AsmResourceBlob blob =
+        HeapAsmResourceBlob::allocate(count * elementBytes, /*align=*/64,
+                                      /*dataIsMutable=*/true);
     char *out = blob.getMutableData().data();
     std::memset(out, 0, count * elementBytes);
     const Axis &last = axes.back();
@@ -177,9 +185,10 @@ private:
     SmallVector<int64_t> position(axes.size(), 0);
     for (int64_t done = 0; done < count; done += last.size) {
       int64_t source = 0, limit = last.size / perColumn;
-      for (auto [axis, at] : llvm::zip_equal(axes.drop_back(),
-                                             ArrayRef(position).drop_back())) {
-        source += strides[axis.loop] * at * (axis.kind == Axis::Panel ? width : 1);
+      for (auto [axis, at] :
+           llvm::zip_equal(axes.drop_back(), ArrayRef(position).drop_back())) {
+        source +=
+            strides[axis.loop] * at * (axis.kind == Axis::Panel ? width : 1);
         if (axis.kind == Axis::Panel)
           limit = std::min(limit, getSize(type, map, axis.loop) - at * width);
       }
@@ -196,7 +205,8 @@ private:
       }
     }
     auto packedType = RankedTensorType::get(sizes, type.getElementType());
-    return DenseResourceElementsAttr::get(packedType, "packed", std::move(blob));
+    return DenseResourceElementsAttr::get(packedType, "packed",
+                                          std::move(blob));
   }
 
   static int64_t getSize(RankedTensorType type, AffineMap map, unsigned loop) {
@@ -239,8 +249,9 @@ private:
     for (auto [axis, expr] : llvm::enumerate(map.getResults()))
       if (cast<AffineDimExpr>(expr).getPosition() == n)
         permutation.push_back(axis);
-    SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(builder, loc, operand.get()), turned;
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc,
+                                                            operand.get()),
+                              turned;
     SmallVector<AffineExpr> exprs;
     SmallVector<AffineExpr> source(permutation.size());
     for (auto [to, from] : llvm::enumerate(permutation)) {
@@ -249,8 +260,8 @@ private:
       source[from] = builder.getAffineDimExpr(to);
     }
     auto type = cast<RankedTensorType>(operand.get().getType());
-    Value empty = tensor::EmptyOp::create(builder, loc, turned,
-                                          type.getElementType());
+    Value empty =
+        tensor::EmptyOp::create(builder, loc, turned, type.getElementType());
     MLIRContext *context = op.getContext();
     SmallVector<AffineMap> maps{
         AffineMap::get(permutation.size(), 0, source, context),

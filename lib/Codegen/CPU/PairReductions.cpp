@@ -1,8 +1,9 @@
-//===- PairReductions.cpp - give integer products pairs to multiply ---------===//
+//===- PairReductions.cpp - give integer products pairs to multiply
+//---------===//
 //
 // Vector units multiply pairs of 16-bit integers and add the two products in 32
-// bits at once. For that the reduction of a product of integers is split by two,
-// with both numbers of a pair side by side in both operands.
+// bits at once. For that the reduction of a product of integers is split by
+// two, with both numbers of a pair side by side in both operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +42,8 @@ std::optional<Factor> getFactor(linalg::GenericOp op, Value value) {
   if (!argument || argument.getOwner() != op.getBody() ||
       argument.getArgNumber() >= op.getNumDpsInputs())
     return std::nullopt;
-  Factor factor{op.getDpsInputOperand(argument.getArgNumber()), {},
+  Factor factor{op.getDpsInputOperand(argument.getArgNumber()),
+                {},
                 isa<arith::ExtUIOp>(extension)};
   unsigned width = argument.getType().getIntOrFloatBitWidth();
   if (width != 8 && (width != 16 || factor.isUnsigned))
@@ -102,18 +104,19 @@ private:
       rewrite(op, *rows, *columns, *loop);
   }
 
-  /// The reduction to split: it runs along the rows' last axis and one axis of the
-  /// constant columns, and its size is even.
+  /// The reduction to split: it runs along the rows' last axis and one axis of
+  /// the constant columns, and its size is even.
   static std::optional<unsigned> findLoop(linalg::GenericOp op,
                                           const Factor &rows,
-                                          const Factor &columns, unsigned lane) {
+                                          const Factor &columns,
+                                          unsigned lane) {
     if (rows.map.isFunctionOfDim(lane) || !columns.map.isFunctionOfDim(lane) ||
         rows.map.getNumResults() == 0 ||
         !columns.operand->get().getDefiningOp<arith::ConstantOp>() ||
         !llvm::all_of(columns.map.getResults(), llvm::IsaPred<AffineDimExpr>))
       return std::nullopt;
-    auto last =
-        dyn_cast<AffineDimExpr>(rows.map.getResult(rows.map.getNumResults() - 1));
+    auto last = dyn_cast<AffineDimExpr>(
+        rows.map.getResult(rows.map.getNumResults() - 1));
     if (!last)
       return std::nullopt;
     unsigned loop = last.getPosition();
@@ -130,7 +133,8 @@ private:
   }
 
   /// The tensor with the axis split, as a view.
-  static Value split(OpBuilder &builder, Location loc, Value tensor, int64_t axis) {
+  static Value split(OpBuilder &builder, Location loc, Value tensor,
+                     int64_t axis) {
     auto type = cast<RankedTensorType>(tensor.getType());
     SmallVector<int64_t> shape;
     SmallVector<ReassociationIndices> groups;
@@ -150,8 +154,8 @@ private:
         tensor::getMixedSizes(builder, loc, tensor);
     sizes[axis] = builder.getIndexAttr(type.getDimSize(axis) / 2);
     sizes.insert(sizes.begin() + axis + 1, builder.getIndexAttr(2));
-    return tensor::ExpandShapeOp::create(builder, loc, splitType, tensor, groups,
-                                         sizes);
+    return tensor::ExpandShapeOp::create(builder, loc, splitType, tensor,
+                                         groups, sizes);
   }
 
   /// A tensor of 8 bits in 16.
@@ -160,7 +164,8 @@ private:
     auto type = cast<RankedTensorType>(tensor.getType());
     if (type.getElementTypeBitWidth() == 16)
       return tensor;
-    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, tensor);
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(builder, loc, tensor);
     Value empty =
         tensor::EmptyOp::create(builder, loc, sizes, builder.getI16Type());
     AffineMap map = builder.getMultiDimIdentityMap(type.getRank());

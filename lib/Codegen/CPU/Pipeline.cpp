@@ -1,15 +1,16 @@
-//===- Pipeline.cpp - from linalg on tensors to the LLVM dialect ------------===//
+//===- Pipeline.cpp - from linalg on tensors to the LLVM dialect
+//------------===//
 
 #include "onnx-aot/Codegen/Pipeline.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"

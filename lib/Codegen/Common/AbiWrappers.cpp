@@ -1,8 +1,10 @@
-//===- AbiWrappers.cpp - the functions of a module's descriptor -------------===//
+//===- AbiWrappers.cpp - the functions of a module's descriptor
+//-------------===//
 //
 // `run` builds the entry's buffer descriptors from the ABI's bare pointers. The
-// entry sees a context in place of OnnxAotRuntime: { runtime, head of the list of
-// blocks allocated during the run, status }. Blocks are released when it ends.
+// entry sees a context in place of OnnxAotRuntime: { runtime, head of the list
+// of blocks allocated during the run, status }. Blocks are released when it
+// ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +47,7 @@ struct AbiWrappers : onnx_aot::impl::AbiWrappersBase<AbiWrappers> {
     plan.setLinkage(LLVM::Linkage::Internal);
     SmallVector<LLVM::LLVMFuncOp> services;
     for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      if (function.isExternal() &&
-          function.getName().starts_with(kAllocate))
+      if (function.isExternal() && function.getName().starts_with(kAllocate))
         services.push_back(function);
     for (LLVM::LLVMFuncOp function : services) {
       if (function.getName().starts_with(kAllocateOutput))
@@ -71,8 +72,8 @@ private:
   Value describe(AbiBuilder &b, Type type, Value data, ArrayRef<Value> sizes) {
     Value descriptor = LLVM::PoisonOp::create(b, b.loc, type);
     auto insert = [&](Value value, ArrayRef<int64_t> position) {
-      descriptor = LLVM::InsertValueOp::create(b, b.loc, descriptor, value,
-                                               position);
+      descriptor =
+          LLVM::InsertValueOp::create(b, b.loc, descriptor, value, position);
     };
     insert(data, {0});
     insert(data, {1});
@@ -112,7 +113,8 @@ private:
 
   /// (context, dims...) -> buffer from OnnxAotRuntime::allocate_output.
   void defineAllocateOutput(LLVM::LLVMFuncOp function) {
-    StringRef number = function.getName().drop_front(kAllocateOutput.size() + 1);
+    StringRef number =
+        function.getName().drop_front(kAllocateOutput.size() + 1);
     int64_t index = 0;
     (void)number.getAsInteger(10, index);
     AbiBuilder b = emitterFor(function);
@@ -125,7 +127,8 @@ private:
     Value runtime = b.load(b.ptr, function.getArgument(0), kRuntime);
     Value service = loadService(b, function, runtime, kAllocateOutputWord);
     Value user = b.load(b.ptr, runtime, kUser);
-    auto type = LLVM::LLVMFunctionType::get(b.ptr, {b.ptr, b.i32, b.i32, b.ptr});
+    auto type =
+        LLVM::LLVMFunctionType::get(b.ptr, {b.ptr, b.i32, b.i32, b.ptr});
     Value data =
         LLVM::CallOp::create(b, b.loc, type,
                              ValueRange{service, user, b.constant32(index),
@@ -134,16 +137,18 @@ private:
     finishService(b, function, data, sizes);
   }
 
-  /// (context, dims...) -> buffer from OnnxAotRuntime::allocate, put on the list.
+  /// (context, dims...) -> buffer from OnnxAotRuntime::allocate, put on the
+  /// list.
   void defineAllocate(LLVM::LLVMFuncOp function) {
     AbiBuilder b = emitterFor(function);
     auto buffer = memoryType(function);
     SmallVector<Value> sizes =
         sizesOf(b, buffer.getShape(), function.getArguments().drop_front());
     Type element = buffer.getElementType();
-    Value bytes = b.constant(
-        element.isIndex() ? 8
-                          : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+    Value bytes =
+        b.constant(element.isIndex()
+                       ? 8
+                       : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
     // Sizes come from tensor values: a product that does not fit asks for more
     // than there is, and so for nothing.
     for (Value size : sizes)
@@ -154,9 +159,9 @@ private:
     Value service = loadService(b, function, runtime, kAllocateWord);
     Value user = b.load(b.ptr, runtime, kUser);
     auto type = LLVM::LLVMFunctionType::get(b.ptr, {b.ptr, b.i64});
-    Value block = LLVM::CallOp::create(b, b.loc, type,
-                                       ValueRange{service, user, bytes})
-                      .getResult();
+    Value block =
+        LLVM::CallOp::create(b, b.loc, type, ValueRange{service, user, bytes})
+            .getResult();
     Block *none = addBlock(function), *some = addBlock(function);
     LLVM::CondBrOp::create(b, b.loc, b.isNull(block), none, some);
     b.setInsertionPointToStart(none);
@@ -175,8 +180,7 @@ private:
   /// service returns a null buffer.
   Value loadService(AbiBuilder &b, LLVM::LLVMFuncOp function, Value runtime,
                     int64_t word) {
-    SmallVector<Value> noSizes(
-        memoryType(function).getRank(), b.constant(0));
+    SmallVector<Value> noSizes(memoryType(function).getRank(), b.constant(0));
     Block *none = addBlock(function), *some = addBlock(function),
           *call = addBlock(function);
     LLVM::CondBrOp::create(b, b.loc, b.isNull(runtime), none, some);
@@ -253,8 +257,7 @@ private:
     auto type = LLVM::LLVMArrayType::get(b.i64, offsets.size());
     auto table = LLVM::GlobalOp::create(
         start, b.loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-        "onnx_aot.plan_check_offsets",
-        b.getI64TensorAttr(offsets));
+        "onnx_aot.plan_check_offsets", b.getI64TensorAttr(offsets));
     Value begin = LLVM::AddressOfOp::create(b, b.loc, table);
     Value index = LLVM::SubOp::create(b, b.loc, reason, b.constant(1));
     Value place = LLVM::GEPOp::create(b, b.loc, b.ptr, b.i64, begin,
@@ -284,7 +287,8 @@ private:
     LLVM::LLVMFuncOp function = createFunction("plan", {ptr, ptr, ptr});
     AbiBuilder b(&getContext(), entry.getLoc());
     b.setInsertionPointToStart(function.addEntryBlock(b));
-    SmallVector<Value> results = callPlan(b, function, function.getArgument(0), [](Value) {});
+    SmallVector<Value> results =
+        callPlan(b, function, function.getArgument(0), [](Value) {});
     auto guarded = [&](Value pointer, function_ref<void()> body) {
       Block *then = addBlock(function), *after = addBlock(function);
       LLVM::CondBrOp::create(b, b.loc, b.isNull(pointer), after, then);
@@ -300,9 +304,8 @@ private:
           b.store(size < 0 ? results[next++] : b.constant(size),
                   function.getArgument(1), position++);
     });
-    guarded(function.getArgument(2), [&] {
-      b.store(results.back(), function.getArgument(2), 0);
-    });
+    guarded(function.getArgument(2),
+            [&] { b.store(results.back(), function.getArgument(2), 0); });
     LLVM::ReturnOp::create(b, b.loc, b.constant32(ONNX_AOT_RUN_OK));
   }
 
@@ -349,7 +352,8 @@ private:
                                  : b.constant(size));
       pass(b.load(b.ptr, in, index), sizes);
     }
-    auto valueShaped = module->getAttrOfType<DenseI64ArrayAttr>(kValueShapedAttr);
+    auto valueShaped =
+        module->getAttrOfType<DenseI64ArrayAttr>(kValueShapedAttr);
     unsigned next = 0;
     for (auto [index, info] : llvm::enumerate(outputs)) {
       SmallVector<Value> sizes;

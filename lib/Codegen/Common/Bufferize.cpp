@@ -132,17 +132,18 @@ bool isUpdateOf(Value value, Value carried) {
   return true;
 }
 
-/// A loop should carry each tensor in one buffer. A tensor of constant shape may
-/// always be written over the last one; others get a new buffer each time.
-void carryInPlace(Operation *yield, ValueRange arguments, IRRewriter &rewriter) {
+/// A loop should carry each tensor in one buffer. A tensor of constant shape
+/// may always be written over the last one; others get a new buffer each time.
+void carryInPlace(Operation *yield, ValueRange arguments,
+                  IRRewriter &rewriter) {
   rewriter.setInsertionPoint(yield);
   for (auto [operand, carried] : llvm::zip(yield->getOpOperands(), arguments)) {
     auto type = dyn_cast<RankedTensorType>(carried.getType());
     if (!type || !type.hasStaticShape() || operand.get().getType() != type ||
         isUpdateOf(operand.get(), carried))
       continue;
-    operand.set(MaterializeInDestinationOp::create(rewriter, yield->getLoc(), type,
-                                                   operand.get(), carried)
+    operand.set(MaterializeInDestinationOp::create(rewriter, yield->getLoc(),
+                                                   type, operand.get(), carried)
                     .getResult());
   }
 }

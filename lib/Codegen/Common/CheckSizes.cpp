@@ -1,4 +1,5 @@
-//===- CheckSizes.cpp - sizes that only the run knows must agree ------------===//
+//===- CheckSizes.cpp - sizes that only the run knows must agree
+//------------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
@@ -129,8 +130,9 @@ private:
 
   /// An index made of several loops ends inside of the axis, unless a loop has
   /// no iterations.
-  void checkWindow(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> loops,
-                   Value tensor, int64_t axis, AffineExpr expr) {
+  void checkWindow(OpBuilder &builder, Location loc,
+                   ArrayRef<OpFoldResult> loops, Value tensor, int64_t axis,
+                   AffineExpr expr) {
     SmallVector<OpFoldResult> sizes(loops);
     SmallVector<AffineExpr> lastIteration;
     for (auto [i, size] : llvm::enumerate(sizes)) {
@@ -143,7 +145,8 @@ private:
     OpFoldResult axisSize = getSize(builder, loc, tensor, axis);
     OpFoldResult last = affine::makeComposedFoldedAffineApply(
         builder, loc,
-        AffineMap::get(sizes.size(), 0, expr.replaceDims(lastIteration)), sizes);
+        AffineMap::get(sizes.size(), 0, expr.replaceDims(lastIteration)),
+        sizes);
     if (!isMonotone(expr) ||
         (getConstantIntValue(last) && getConstantIntValue(axisSize)))
       return;
@@ -174,8 +177,7 @@ private:
     std::string where = "an operator";
     if (auto name = dyn_cast<NameLoc>(loc))
       where = "node " + name.getName().getValue().str();
-    cf::AssertOp::create(builder, loc, condition,
-                         where + ": " + message.str());
+    cf::AssertOp::create(builder, loc, condition, where + ": " + message.str());
   }
 
   bool madeDims = false;

@@ -77,7 +77,8 @@ private:
     return llvm::is_contained(updates, argument);
   }
 
-  /// The dictionary of a value says what its type says; a file may hold another.
+  /// The dictionary of a value says what its type says; a file may hold
+  /// another.
   LogicalResult checkInfo(Attribute attribute, Type type, int64_t lowestDim) {
     FailureOr<ValueInfo> info = readValueInfo(attribute);
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -89,8 +90,8 @@ private:
                  : info->dims[i] == tensor.getDimSize(i);
     if (fits)
       return success();
-    return entry.emitError("'")
-           << kAbiValueAttr << "' " << attribute << " does not describe " << type;
+    return entry.emitError("'") << kAbiValueAttr << "' " << attribute
+                                << " does not describe " << type;
   }
 
   /// The dictionaries outlive the arguments they describe.

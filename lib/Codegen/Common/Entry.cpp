@@ -1,4 +1,5 @@
-//===- Entry.cpp - the entry function between the codegen passes ------------===//
+//===- Entry.cpp - the entry function between the codegen passes
+//------------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 

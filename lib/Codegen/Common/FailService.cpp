@@ -1,4 +1,5 @@
-//===- FailService.cpp - tell the caller why a run ends ---------------------===//
+//===- FailService.cpp - tell the caller why a run ends
+//---------------------===//
 
 #include "FailService.h"
 

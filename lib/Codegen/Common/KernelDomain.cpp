@@ -1,4 +1,5 @@
-//===- KernelDomain.cpp - the iteration space a kernel's ops share ----------===//
+//===- KernelDomain.cpp - the iteration space a kernel's ops share
+//----------===//
 
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
@@ -54,8 +55,8 @@ bool KernelDomain::alignLoops(linalg::GenericOp op) {
       place = dim;
     }
   }
-  // Loops that no shared tensor names are the dimensions not named yet, if there
-  // is only one way to pair them and their sizes agree.
+  // Loops that no shared tensor names are the dimensions not named yet, if
+  // there is only one way to pair them and their sizes agree.
   SmallVector<unsigned> free;
   for (unsigned dim = 0; dim < getNumDims(); ++dim)
     if (!llvm::is_contained(found, (int)dim))
@@ -73,8 +74,8 @@ bool KernelDomain::alignLoops(linalg::GenericOp op) {
   }
   SmallVector<unsigned> dimsOfLoops(found.begin(), found.end());
   // Two loops cannot run over one dimension.
-  if (llvm::SmallDenseSet<unsigned>(dimsOfLoops.begin(), dimsOfLoops.end()).size() !=
-      dimsOfLoops.size())
+  if (llvm::SmallDenseSet<unsigned>(dimsOfLoops.begin(), dimsOfLoops.end())
+          .size() != dimsOfLoops.size())
     return false;
   // Note what the op's tensors say of the dimensions.
   for (OpOperand &operand : op->getOpOperands()) {
@@ -86,17 +87,15 @@ bool KernelDomain::alignLoops(linalg::GenericOp op) {
       if (!loop && !isa<AffineConstantExpr>(expr))
         windows = true;
     }
-    Value tensor = op.isDpsInit(&operand)
-                       ? op.getTiedOpResult(&operand)
-                       : operand.get();
+    Value tensor =
+        op.isDpsInit(&operand) ? op.getTiedOpResult(&operand) : operand.get();
     tensorDims.try_emplace(tensor, axes);
   }
   loopDims[op] = dimsOfLoops;
   return true;
 }
 
-FailureOr<KernelDomain>
-KernelDomain::analyze(ArrayRef<linalg::GenericOp> ops) {
+FailureOr<KernelDomain> KernelDomain::analyze(ArrayRef<linalg::GenericOp> ops) {
   KernelDomain domain;
   std::optional<SmallVector<unsigned>> reduced;
   for (linalg::GenericOp op : ops) {

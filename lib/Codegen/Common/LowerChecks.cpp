@@ -1,4 +1,5 @@
-//===- LowerChecks.cpp - end the run where a check fails --------------------===//
+//===- LowerChecks.cpp - end the run where a check fails
+//--------------------===//
 
 #include "AbiBuilder.h"
 #include "FailService.h"
@@ -62,8 +63,8 @@ private:
     if (isa<LLVM::LLVMVoidType>(result))
       LLVM::ReturnOp::create(b, b.loc, ValueRange{});
     else
-      LLVM::ReturnOp::create(b, b.loc,
-                             LLVM::PoisonOp::create(b, b.loc, result).getResult());
+      LLVM::ReturnOp::create(
+          b, b.loc, LLVM::PoisonOp::create(b, b.loc, result).getResult());
     check.erase();
   }
 };

@@ -1,4 +1,5 @@
-//===- ParallelLaunch.cpp - kernels as parallel loops -----------------------===//
+//===- ParallelLaunch.cpp - kernels as parallel loops
+//-----------------------===//
 
 #include "AbiBuilder.h"
 
@@ -43,11 +44,12 @@ private:
     ValueRange packed = launcher.getArguments().drop_front().drop_back();
     Region &body = launcher.getBody();
     Block *direct = &body.emplaceBlock(), *check = &body.emplaceBlock(),
-          *serviceCheck = &body.emplaceBlock(), *parallel = &body.emplaceBlock();
+          *serviceCheck = &body.emplaceBlock(),
+          *parallel = &body.emplaceBlock();
 
     Value one = b.constant(1);
-    Value few = LLVM::ICmpOp::create(b, b.loc, LLVM::ICmpPredicate::sle, count,
-                                     one);
+    Value few =
+        LLVM::ICmpOp::create(b, b.loc, LLVM::ICmpPredicate::sle, count, one);
     LLVM::CondBrOp::create(b, b.loc, few, direct, check);
     b.setInsertionPointToStart(check);
     Value runtime = b.load(b.ptr, context, kRuntime);
@@ -81,9 +83,9 @@ private:
     b.setInsertionPoint(kernel);
     auto type = LLVM::LLVMFunctionType::get(
         LLVM::LLVMVoidType::get(&getContext()), {b.ptr, b.i64, b.i64});
-    auto task = LLVM::LLVMFuncOp::create(
-        b, b.loc, (kernel.getName() + ".task").str(), type,
-        LLVM::Linkage::Internal);
+    auto task =
+        LLVM::LLVMFuncOp::create(b, b.loc, (kernel.getName() + ".task").str(),
+                                 type, LLVM::Linkage::Internal);
     b.setInsertionPointToStart(task.addEntryBlock(b));
     SmallVector<Value> operands;
     ArrayRef<Type> types = kernel.getFunctionType().getParams();

@@ -1,4 +1,5 @@
-//===- PlanBuffers.cpp - one arena for the entry's temporaries --------------===//
+//===- PlanBuffers.cpp - one arena for the entry's temporaries
+//--------------===//
 
 #include "PlanFunction.h"
 
@@ -54,8 +55,8 @@ struct PlanBuffers : onnx_aot::impl::PlanBuffersBase<PlanBuffers> {
     Value total = placeDynamicBuffers(staticBytes);
     buildPlanFunction(entry, total);
     if (std::optional<int64_t> bytes = getConstantIntValue(total))
-      getOperation()->setAttr(
-          kArenaBytesAttr, Builder(&getContext()).getI64IntegerAttr(*bytes));
+      getOperation()->setAttr(kArenaBytesAttr,
+                              Builder(&getContext()).getI64IntegerAttr(*bytes));
     auto terminator =
         cast<func::ReturnOp>(entry.getBody().front().getTerminator());
     terminator->setOperands({});
@@ -154,7 +155,8 @@ private:
     for (Value size : buffer.alloc.getDynamicSizes()) {
       Value known = hoist(size);
       if (!always)
-        known = builder->createOrFold<arith::MaxSIOp>(loc(), known, constant(0));
+        known =
+            builder->createOrFold<arith::MaxSIOp>(loc(), known, constant(0));
       product = builder->createOrFold<arith::MulIOp>(loc(), product, known);
     }
     // Round up to the alignment.
@@ -170,9 +172,8 @@ private:
     for (Buffer &buffer : buffers)
       if (!buffer.dynamicBytes)
         bySize.push_back(&buffer);
-    llvm::stable_sort(bySize, [](Buffer *a, Buffer *b) {
-      return a->bytes > b->bytes;
-    });
+    llvm::stable_sort(bySize,
+                      [](Buffer *a, Buffer *b) { return a->bytes > b->bytes; });
     int64_t total = 0;
     SmallVector<Buffer *> placed;
     for (Buffer *buffer : bySize) {

@@ -1,4 +1,5 @@
-//===- PlanFunction.cpp - the function that plans a run ---------------------===//
+//===- PlanFunction.cpp - the function that plans a run
+//---------------------===//
 
 #include "PlanFunction.h"
 
@@ -52,8 +53,8 @@ public:
   /// Guards every op of the block and returns whether all was well.
   Value guard(Block &block) {
     OpBuilder start = OpBuilder::atBlockBegin(&block);
-    fits = arith::ConstantIntOp::create(start, block.getParentOp()->getLoc(),
-                                        1, 1);
+    fits = arith::ConstantIntOp::create(start, block.getParentOp()->getLoc(), 1,
+                                        1);
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);
@@ -94,27 +95,28 @@ private:
     Location loc = op.getLoc();
     SmallVector<Value, 2> factors;
     for (Value factor : op->getOperands())
-      factors.push_back(factor.getType().isIndex()
-                            ? arith::IndexCastOp::create(b, loc, b.getI64Type(),
-                                                         factor)
-                            : factor);
+      factors.push_back(
+          factor.getType().isIndex()
+              ? arith::IndexCastOp::create(b, loc, b.getI64Type(), factor)
+              : factor);
     auto product =
         arith::MulSIExtendedOp::create(b, loc, factors[0], factors[1]);
-    Value sign = arith::ShRSIOp::create(
-        b, loc, product.getLow(), constant(b, loc, b.getI64Type(), 63));
+    Value sign = arith::ShRSIOp::create(b, loc, product.getLow(),
+                                        constant(b, loc, b.getI64Type(), 63));
     require(b, loc,
             arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                   product.getHigh(), sign));
   }
 
-  /// Requires a condition before the op, which gets `instead` where it is false.
+  /// Requires a condition before the op, which gets `instead` where it is
+  /// false.
   void requireOperand(Operation *op, unsigned index, Value condition,
                       Value instead) {
     OpBuilder b(op);
     require(b, op->getLoc(), condition);
-    op->setOperand(index, arith::SelectOp::create(b, op->getLoc(), condition,
-                                                  op->getOperand(index),
-                                                  instead));
+    op->setOperand(index,
+                   arith::SelectOp::create(b, op->getLoc(), condition,
+                                           op->getOperand(index), instead));
   }
 
   void requireDivisor(Operation *op) {
@@ -125,8 +127,8 @@ private:
     OpBuilder b(op);
     Location loc = op->getLoc();
     Value zero = constant(b, loc, divisor.getType(), 0);
-    Value condition = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                            divisor, zero);
+    Value condition =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, divisor, zero);
     requireOperand(op, 1, condition, constant(b, loc, divisor.getType(), 1));
   }
 
@@ -157,7 +159,8 @@ private:
     else if (auto mul = dyn_cast<arith::MulIOp>(op); mul && isWide(mul))
       requireProduct(mul);
     else if (auto convert = dyn_cast<arith::FPToSIOp>(op);
-             convert && isWide(convert) && isa<FloatType>(convert.getIn().getType()))
+             convert && isWide(convert) &&
+             isa<FloatType>(convert.getIn().getType()))
       requireInteger(convert);
     else if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
                  arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
@@ -185,7 +188,8 @@ SmallVector<bool> getAskedFor(ModuleOp module) {
   auto valueShaped = module->getAttrOfType<DenseI64ArrayAttr>(kValueShapedAttr);
   if (!outputs || !valueShaped)
     return result;
-  for (auto [index, info] : llvm::enumerate(outputs.getAsRange<DictionaryAttr>()))
+  for (auto [index, info] :
+       llvm::enumerate(outputs.getAsRange<DictionaryAttr>()))
     for (int64_t dim : info.getAs<DenseI64ArrayAttr>("dims").asArrayRef())
       if (dim < 0)
         result.push_back(
@@ -205,8 +209,7 @@ void buildPlanFunction(func::FuncOp entry, Value arenaBytes) {
   SmallVector<Type> symbols(arguments.getNumSymbols(), indexType);
   SmallVector<Type> results(wanted.size() + 1, indexType);
   auto plan = func::FuncOp::create(
-      loc, kPlanName,
-      FunctionType::get(entry.getContext(), symbols, results));
+      loc, kPlanName, FunctionType::get(entry.getContext(), symbols, results));
   plan.setPrivate();
   entry->getParentOfType<ModuleOp>().push_back(plan);
   Block *planBlock = plan.addEntryBlock();
@@ -226,15 +229,14 @@ void buildPlanFunction(func::FuncOp entry, Value arenaBytes) {
 
   SmallVector<Value> returned, negative;
   Value zero = arith::ConstantIndexOp::create(body, loc, 0);
-  SmallVector<bool> askedFor =
-      getAskedFor(entry->getParentOfType<ModuleOp>());
+  SmallVector<bool> askedFor = getAskedFor(entry->getParentOfType<ModuleOp>());
   askedFor.resize(wanted.size());
   for (auto [value, isAskedFor] : llvm::zip_equal(wanted, askedFor)) {
     Value planned = isAskedFor ? Value() : copy(value);
     if (planned)
       negative.push_back(planned);
-    returned.push_back(
-        planned ? planned : arith::ConstantIndexOp::create(body, loc, -1));
+    returned.push_back(planned ? planned
+                               : arith::ConstantIndexOp::create(body, loc, -1));
   }
   // A model without symbols is not planned: its checks stay in the run.
   SmallVector<Value> conditions;

@@ -1,4 +1,5 @@
-//===- StructuredOps.cpp - what a linalg.generic computes -------------------===//
+//===- StructuredOps.cpp - what a linalg.generic computes
+//-------------------===//
 
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
 
@@ -11,9 +12,10 @@ namespace onnx_aot::codegen {
 bool isPointwise(linalg::GenericOp op) {
   if (op.getNumParallelLoops() != op.getNumLoops())
     return false;
-  return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
-           return map.getNumDims() == op.getNumLoops();
-         }) &&
+  return llvm::all_of(op.getIndexingMapsArray(),
+                      [&](AffineMap map) {
+                        return map.getNumDims() == op.getNumLoops();
+                      }) &&
          llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
            return op.getMatchingIndexingMap(&init).isPermutation();
          });
@@ -44,7 +46,8 @@ std::optional<Combiner> getCombiner(linalg::GenericOp op) {
       !isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp,
            arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
            arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-           arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiner))
+           arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(
+          combiner))
     return std::nullopt;
   BlockArgument accumulator =
       op.getMatchingBlockArgument(op.getDpsInitOperand(0));

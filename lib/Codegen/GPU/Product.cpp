@@ -197,8 +197,9 @@ bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
 
 Value emitTileBlocks(const HostSizes &host, const Product &product,
                      int64_t tile) {
-  Value tiles = host.mul(host.ceilDiv(host.product(product.rows.dims), tile),
-                         host.ceilDiv(host.product(product.columns.dims), tile));
+  Value tiles =
+      host.mul(host.ceilDiv(host.product(product.rows.dims), tile),
+               host.ceilDiv(host.product(product.columns.dims), tile));
   return host.minimum(host.mul(tiles, host.product(product.batch)), kMaxBlocks);
 }
 

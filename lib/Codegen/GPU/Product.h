@@ -38,7 +38,8 @@ struct Product {
 /// Finds the product that a kernel is, pointwise ops after it aside.
 std::optional<Product> findProduct(const KernelAnalysis &kernel);
 
-/// Neither the rows, the columns nor the depth are known to be fewer than `least`.
+/// Neither the rows, the columns nor the depth are known to be fewer than
+/// `least`.
 bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
                     int64_t least);
 

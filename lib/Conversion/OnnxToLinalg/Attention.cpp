@@ -110,13 +110,14 @@ Value AttentionBuilder::getPresent(HeadTensor heads, Value past) {
 HeadTensor AttentionBuilder::repeatHeads(HeadTensor heads, HeadTensor q) {
   IndexBuilder b(builder, loc);
   SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, heads.tensor);
-  Value wanted = b.get(
-      getRuntimeSizes(builder, loc, q.tensor)[q.headDim()]);
+  Value wanted = b.get(getRuntimeSizes(builder, loc, q.tensor)[q.headDim()]);
   Value count = b.get(own[heads.headDim()]);
-  Value sharing = b.max(b.div(wanted, b.max(count, b.constant(1))), b.constant(1));
-  createCheck(builder, op,
-              b.compare(arith::CmpIPredicate::eq, b.mul(sharing, count), wanted),
-              "the heads of q are no multiple of the heads of k");
+  Value sharing =
+      b.max(b.div(wanted, b.max(count, b.constant(1))), b.constant(1));
+  createCheck(
+      builder, op,
+      b.compare(arith::CmpIPredicate::eq, b.mul(sharing, count), wanted),
+      "the heads of q are no multiple of the heads of k");
   SmallVector<OpFoldResult> sizes{own[0], getAsOpFoldResult(wanted),
                                   own[heads.sequenceDim()], own[3]};
   Value repeated = createFromIndices(
@@ -248,8 +249,8 @@ Value AttentionBuilder::scale(Value scores, HeadTensor q) {
     factor = s.constant(1 / std::sqrt(double(*known)), type);
   } else {
     Type f64 = builder.getF64Type();
-    Value root = s.create<math::SqrtOp>(
-        toFloat(builder, loc, cast<Value>(size), f64));
+    Value root =
+        s.create<math::SqrtOp>(toFloat(builder, loc, cast<Value>(size), f64));
     factor = convertScalar(builder, loc, s.div(s.constant(1, f64), root), type);
   }
   return createMapped(builder, loc, scores, type,

@@ -1,7 +1,9 @@
-//===- ControlFlow.cpp - lower If, Loop and Scan ----------------------------===//
+//===- ControlFlow.cpp - lower If, Loop and Scan
+//----------------------------===//
 //
-// A body moves into an scf.execute_region inside of the scf loop; what is around
-// it (conditions, slices, scan outputs) is written in terms of its results.
+// A body moves into an scf.execute_region inside of the scf loop; what is
+// around it (conditions, slices, scan outputs) is written in terms of its
+// results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,8 +54,9 @@ constexpr StringLiteral kRankNeeded =
 /// i1 from a bool tensor of one element.
 Value getCondition(OpBuilder &builder, Location loc, Value tensor) {
   Value byte = getOnlyElement(builder, loc, tensor);
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, byte,
-                               createScalarConstant(builder, loc, 0, byte.getType()));
+  return arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ne, byte,
+      createScalarConstant(builder, loc, 0, byte.getType()));
 }
 
 struct LowerIf : OnnxLowering<onnx::IfOp> {
@@ -66,8 +69,9 @@ struct LowerIf : OnnxLowering<onnx::IfOp> {
       return unsupported(op, kRankNeeded);
     Location loc = op.getLoc();
     Value condition = getCondition(rewriter, loc, adaptor.getCond());
-    auto branch = scf::IfOp::create(rewriter, loc, *types, condition,
-                                    /*addThenBlock=*/false, /*addElseBlock=*/false);
+    auto branch =
+        scf::IfOp::create(rewriter, loc, *types, condition,
+                          /*addThenBlock=*/false, /*addElseBlock=*/false);
     rewriter.inlineRegionBefore(op.getThenBranch(), branch.getThenRegion(),
                                 branch.getThenRegion().end());
     rewriter.inlineRegionBefore(op.getElseBranch(), branch.getElseRegion(),
@@ -117,20 +121,20 @@ struct ScanOutput {
 };
 
 /// Stores one iteration's value.
-Value insertIteration(OpBuilder &builder, Location loc, Value buffer, Value value,
-                      int64_t axis, Value position) {
+Value insertIteration(OpBuilder &builder, Location loc, Value buffer,
+                      Value value, int64_t axis, Value position) {
   SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, value);
   sizes.insert(sizes.begin() + axis, builder.getIndexAttr(1));
   SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(sizes.size(), builder.getIndexAttr(1));
   offsets[axis] = position;
-  return tensor::InsertSliceOp::create(builder, loc, value, buffer, offsets, sizes,
-                                       strides);
+  return tensor::InsertSliceOp::create(builder, loc, value, buffer, offsets,
+                                       sizes, strides);
 }
 
 /// The slice of a scan input that one iteration sees.
-Value extractIteration(OpBuilder &builder, Location loc, Value tensor, int64_t axis,
-                       Value position, Type type) {
+Value extractIteration(OpBuilder &builder, Location loc, Value tensor,
+                       int64_t axis, Value position, Type type) {
   SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, tensor);
   sizes[axis] = builder.getIndexAttr(1);
   SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
@@ -140,15 +144,16 @@ Value extractIteration(OpBuilder &builder, Location loc, Value tensor, int64_t a
   for (auto [i, size] : llvm::enumerate(sizes))
     if (static_cast<int64_t>(i) != axis)
       shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  auto sliceType = RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
+  auto sliceType =
+      RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
   Value slice = tensor::ExtractSliceOp::create(builder, loc, sliceType, tensor,
                                                offsets, sizes, strides);
   return createCast(builder, loc, slice, type);
 }
 
-/// The buffer for `length` values of a body's output; without elements where its
-/// other sizes are not known before the loop runs, or where `isLate` says so.
-/// `none` is 0.
+/// The buffer for `length` values of a body's output; without elements where
+/// its other sizes are not known before the loop runs, or where `isLate` says
+/// so. `none` is 0.
 Value createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
                        const LoweringContext &lowering, Value result,
                        ScanOutput &output, Value length, Value none) {
@@ -159,21 +164,24 @@ Value createScanBuffer(ConversionPatternRewriter &rewriter, Location loc,
       sizes.push_back(getAsOpFoldResult(length));
       continue;
     }
-    FailureOr<OpFoldResult> size = getSize(rewriter, loc, lowering, dim, result);
+    FailureOr<OpFoldResult> size =
+        getSize(rewriter, loc, lowering, dim, result);
     output.isLate |= failed(size);
     sizes.push_back(succeeded(size) ? *size : getAsOpFoldResult(none));
   }
   if (output.isLate)
     sizes[output.axis] = getAsOpFoldResult(none);
-  Value buffer = createEmpty(rewriter, loc, sizes, output.type.getElementType());
+  Value buffer =
+      createEmpty(rewriter, loc, sizes, output.type.getElementType());
   if (!output.isLate)
     return buffer;
   SmallVector<int64_t> dynamic;
   for (auto [i, size] : llvm::enumerate(output.type.getShape()))
     dynamic.push_back(size);
   dynamic.insert(dynamic.begin() + output.axis, ShapedType::kDynamic);
-  return createCast(rewriter, loc, buffer,
-                    RankedTensorType::get(dynamic, output.type.getElementType()));
+  return createCast(
+      rewriter, loc, buffer,
+      RankedTensorType::get(dynamic, output.type.getElementType()));
 }
 
 /// The buffer of a late scan output with room at `count`, the number of values
@@ -195,8 +203,8 @@ Value makeRoom(OpBuilder &builder, Operation *op, const ScanOutput &output,
                 builder.createOrFold<arith::OrIOp>(loc, isFirst, isSame),
                 "a scan output changes its shape");
   }
-  Value isFull = b.compare(arith::CmpIPredicate::sge, count,
-                           b.get(own[output.axis]));
+  Value isFull =
+      b.compare(arith::CmpIPredicate::sge, count, b.get(own[output.axis]));
   return createIf(
       builder, loc, isFull,
       [&](OpBuilder &inner, Location l) -> SmallVector<Value> {
@@ -204,8 +212,8 @@ Value makeRoom(OpBuilder &builder, Operation *op, const ScanOutput &output,
                                    getElementTypeOrSelf(buffer.getType()));
         SmallVector<OpFoldResult> offsets(own.size(), inner.getIndexAttr(0));
         SmallVector<OpFoldResult> strides(own.size(), inner.getIndexAttr(1));
-        larger = tensor::InsertSliceOp::create(inner, l, buffer, larger, offsets,
-                                               own, strides);
+        larger = tensor::InsertSliceOp::create(inner, l, buffer, larger,
+                                               offsets, own, strides);
         return {createCast(inner, l, larger, buffer.getType())};
       },
       [&](OpBuilder &, Location) -> SmallVector<Value> { return {buffer}; })[0];
@@ -220,10 +228,12 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Block &body = op.getBody().front();
-    FailureOr<SmallVector<Type>> argumentTypes = convertTypes(body.getArgumentTypes());
+    FailureOr<SmallVector<Type>> argumentTypes =
+        convertTypes(body.getArgumentTypes());
     FailureOr<SmallVector<Type>> yieldTypes =
         convertTypes(body.back().getOperandTypes());
-    FailureOr<SmallVector<Type>> resultTypes = convertTypes(op.getResultTypes());
+    FailureOr<SmallVector<Type>> resultTypes =
+        convertTypes(op.getResultTypes());
     if (failed(argumentTypes) || failed(yieldTypes) || failed(resultTypes))
       return unsupported(op, kRankNeeded);
     ValueRange inputs = adaptor.getOperands();
@@ -239,17 +249,20 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
 
     SmallVector<Value> initial;
     for (int64_t i = 0; i < numCarried; ++i)
-      initial.push_back(createCast(rewriter, loc, inputs[i], (*argumentTypes)[i]));
+      initial.push_back(
+          createCast(rewriter, loc, inputs[i], (*argumentTypes)[i]));
     Value none = getHiddenZero(rewriter, loc, inputs);
     SmallVector<ScanOutput> outputs;
     for (int64_t i = numCarried, e = op.getNumResults(); i < e; ++i) {
       auto type = cast<RankedTensorType>((*yieldTypes)[i]);
       outputs.push_back(
-          {*onnx::normalizeAxis(getEntry(op.getScanOutputAxes(), i - numCarried),
-                                type.getRank() + 1),
+          {*onnx::normalizeAxis(
+               getEntry(op.getScanOutputAxes(), i - numCarried),
+               type.getRank() + 1),
            getEntry(op.getScanOutputDirections(), i - numCarried) != 0, type});
-      initial.push_back(createScanBuffer(rewriter, loc, lowering, op.getResult(i),
-                                         outputs.back(), length, none));
+      initial.push_back(createScanBuffer(rewriter, loc, lowering,
+                                         op.getResult(i), outputs.back(),
+                                         length, none));
     }
 
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
@@ -264,15 +277,16 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
       IndexBuilder b(rewriter, loc);
       Value forward = loop.getInductionVar();
       Value backward = b.sub(b.sub(length, one), forward);
-      SmallVector<Value> arguments(loop.getRegionIterArgs().take_front(numCarried));
+      SmallVector<Value> arguments(
+          loop.getRegionIterArgs().take_front(numCarried));
       for (int64_t i = 0; i < numScanned; ++i) {
         bool isReversed = getEntry(op.getScanInputDirections(), i) != 0;
-        arguments.push_back(extractIteration(
-            rewriter, loc, scanned[i], axes[i], isReversed ? backward : forward,
-            (*argumentTypes)[numCarried + i]));
+        arguments.push_back(extractIteration(rewriter, loc, scanned[i], axes[i],
+                                             isReversed ? backward : forward,
+                                             (*argumentTypes)[numCarried + i]));
       }
-      FailureOr<SmallVector<Value>> moved =
-          moveBody(rewriter, lowering, loc, op.getBody(), *yieldTypes, arguments);
+      FailureOr<SmallVector<Value>> moved = moveBody(
+          rewriter, lowering, loc, op.getBody(), *yieldTypes, arguments);
       if (failed(moved))
         return unsupported(op, kRankNeeded);
       ValueRange results = *moved;
@@ -284,8 +298,10 @@ struct LowerScan : OnnxLowering<onnx::ScanOp> {
         Value buffer = loop.getRegionIterArgs()[numCarried + i],
               value = results[numCarried + i];
         if (output.isLate)
-          buffer = makeRoom(rewriter, op, output, buffer, value, forward, length);
-        next.push_back(insertIteration(rewriter, loc, buffer, value, output.axis,
+          buffer =
+              makeRoom(rewriter, op, output, buffer, value, forward, length);
+        next.push_back(insertIteration(rewriter, loc, buffer, value,
+                                       output.axis,
                                        output.isReversed ? backward : forward));
       }
       scf::YieldOp::create(rewriter, loc, next);
@@ -302,9 +318,11 @@ private:
     return list && index < list->size() ? (*list)[index] : 0;
   }
 
-  /// 0, of which upstream's canonicalization does not know that it is: it takes the
-  /// static sizes of what an scf.for starts with for those of all iterations.
-  static Value getHiddenZero(OpBuilder &builder, Location loc, ValueRange inputs) {
+  /// 0, of which upstream's canonicalization does not know that it is: it takes
+  /// the static sizes of what an scf.for starts with for those of all
+  /// iterations.
+  static Value getHiddenZero(OpBuilder &builder, Location loc,
+                             ValueRange inputs) {
     IndexBuilder b(builder, loc);
     Value zero = b.constant(0);
     for (Value input : inputs)
@@ -314,14 +332,15 @@ private:
     return zero;
   }
 
-  static Value getLength(OpBuilder &builder, onnx::ScanOp op, ValueRange scanned,
-                         ArrayRef<int64_t> axes) {
+  static Value getLength(OpBuilder &builder, onnx::ScanOp op,
+                         ValueRange scanned, ArrayRef<int64_t> axes) {
     IndexBuilder b(builder, op.getLoc());
     Value length;
     for (auto [input, axis] : llvm::zip_equal(scanned, axes)) {
       Value size = b.get(getRuntimeSizes(builder, op.getLoc(), input)[axis]);
       if (length)
-        createCheck(builder, op, b.compare(arith::CmpIPredicate::eq, size, length),
+        createCheck(builder, op,
+                    b.compare(arith::CmpIPredicate::eq, size, length),
                     "scan inputs have different lengths");
       else
         length = size;
@@ -343,7 +362,8 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
         convertTypes(TypeRange(body.getArgumentTypes()).drop_front(2));
     FailureOr<SmallVector<Type>> yieldTypes =
         convertTypes(body.back().getOperandTypes());
-    FailureOr<SmallVector<Type>> resultTypes = convertTypes(op.getResultTypes());
+    FailureOr<SmallVector<Type>> resultTypes =
+        convertTypes(op.getResultTypes());
     if (failed(argumentTypes) || failed(yieldTypes) || failed(resultTypes))
       return unsupported(op, kRankNeeded);
     IndexBuilder b(rewriter, loc);
@@ -351,23 +371,27 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
     bool isCounted = onnx::runsAllIterations(op);
     Value zero = b.constant(0), limit;
     if (adaptor.getM())
-      limit = b.max(b.fromInteger(getOnlyElement(rewriter, loc, adaptor.getM())), zero);
+      limit = b.max(
+          b.fromInteger(getOnlyElement(rewriter, loc, adaptor.getM())), zero);
 
     // Carried: position, condition, the body's values, scan outputs.
     Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
     SmallVector<Value> initial{
-        zero, adaptor.getCond() ? getCondition(rewriter, loc, adaptor.getCond()) : yes};
-    for (auto [value, type] : llvm::zip_equal(adaptor.getVInitial(), *argumentTypes))
+        zero, adaptor.getCond() ? getCondition(rewriter, loc, adaptor.getCond())
+                                : yes};
+    for (auto [value, type] :
+         llvm::zip_equal(adaptor.getVInitial(), *argumentTypes))
       initial.push_back(createCast(rewriter, loc, value, type));
     SmallVector<ScanOutput> outputs;
     for (int64_t i = numCarried, e = op.getNumResults(); i < e; ++i) {
       // A loop of unknown length starts with no room and grows.
       outputs.push_back(
           {0, false, cast<RankedTensorType>((*yieldTypes)[i + 1]), !isCounted});
-      Value buffer = createScanBuffer(rewriter, loc, lowering, op.getResult(i),
-                                      outputs.back(), isCounted ? limit : zero,
-                                      zero);
-      SmallVector<int64_t> shape(cast<RankedTensorType>(buffer.getType()).getShape());
+      Value buffer =
+          createScanBuffer(rewriter, loc, lowering, op.getResult(i),
+                           outputs.back(), isCounted ? limit : zero, zero);
+      SmallVector<int64_t> shape(
+          cast<RankedTensorType>(buffer.getType()).getShape());
       shape[0] = ShapedType::kDynamic;
       initial.push_back(createCast(
           rewriter, loc, buffer,
@@ -380,7 +404,8 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
     auto loop = scf::WhileOp::create(rewriter, loc, types, initial);
     OpBuilder::InsertionGuard guard(rewriter);
     SmallVector<Location> locations(types.size(), loc);
-    Block *before = rewriter.createBlock(&loop.getBefore(), {}, types, locations);
+    Block *before =
+        rewriter.createBlock(&loop.getBefore(), {}, types, locations);
     Value goesOn = before->getArgument(1);
     if (limit)
       goesOn = arith::AndIOp::create(
@@ -399,8 +424,8 @@ struct LowerLoop : OnnxLowering<onnx::LoopOp> {
 
     rewriter.setInsertionPointAfter(loop);
     SmallVector<Value> results(loop.getResults().drop_front(2));
-    for (auto [output, result] :
-         llvm::zip_equal(outputs, MutableArrayRef(results).drop_front(numCarried)))
+    for (auto [output, result] : llvm::zip_equal(
+             outputs, MutableArrayRef(results).drop_front(numCarried)))
       if (output.isLate)
         result = cutToLength(rewriter, loc, result, loop.getResult(0));
     for (auto [result, type] : llvm::zip_equal(results, *resultTypes))
@@ -418,16 +443,17 @@ private:
     Location loc = op.getLoc();
     IndexBuilder b(rewriter, loc);
     int64_t numCarried = argumentTypes.size();
-    Value number = arith::IndexCastOp::create(rewriter, loc, rewriter.getI64Type(),
-                                              carried[0]);
-    Value byte = arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(),
-                                        carried[1]);
+    Value number = arith::IndexCastOp::create(
+        rewriter, loc, rewriter.getI64Type(), carried[0]);
+    Value byte =
+        arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(), carried[1]);
     Block &body = op.getBody().front();
     SmallVector<Value> arguments;
     Value scalars[] = {number, byte};
     for (auto [i, scalar] : llvm::enumerate(scalars))
       arguments.push_back(createFromElements(
-          rewriter, loc, convertOnnxType(body.getArgument(i).getType()), scalar));
+          rewriter, loc, convertOnnxType(body.getArgument(i).getType()),
+          scalar));
     llvm::append_range(arguments, carried.slice(2, numCarried));
     FailureOr<SmallVector<Value>> moved =
         moveBody(rewriter, lowering, loc, op.getBody(), yieldTypes, arguments);
@@ -447,11 +473,13 @@ private:
         Value capacity = limit;
         if (!capacity)
           capacity = b.max(b.add(carried[0], carried[0]), b.constant(8));
-        room = makeRoom(rewriter, op, output, buffer, value, carried[0], capacity);
+        room =
+            makeRoom(rewriter, op, output, buffer, value, carried[0], capacity);
       }
-      next.push_back(createCast(
-          rewriter, loc, insertIteration(rewriter, loc, room, value, 0, carried[0]),
-          buffer.getType()));
+      next.push_back(
+          createCast(rewriter, loc,
+                     insertIteration(rewriter, loc, room, value, 0, carried[0]),
+                     buffer.getType()));
     }
     return next;
   }
@@ -471,6 +499,6 @@ private:
 
 void onnx_aot::populateOnnxToLinalgControlFlowPatterns(
     const LoweringContext &lowering, RewritePatternSet &patterns) {
-  patterns.add<LowerYield, LowerIf, LowerScan, LowerLoop>(lowering,
-                                                          patterns.getContext());
+  patterns.add<LowerYield, LowerIf, LowerScan, LowerLoop>(
+      lowering, patterns.getContext());
 }

@@ -212,11 +212,13 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
     if (!type || !inputType || inputType.getRank() != 3)
       return unsupported(op,
                          "image_shape must have a known number of elements");
-    auto blockType = dyn_cast<RankedTensorType>(adaptor.getBlockShape().getType());
+    auto blockType =
+        dyn_cast<RankedTensorType>(adaptor.getBlockShape().getType());
     if (blockType.getRank() != 1 ||
         blockType.getDimSize(0) + 2 != type.getRank())
-      return unsupported(op, "the number of elements in block_shape must be known "
-                             "and be that of image_shape");
+      return unsupported(op,
+                         "the number of elements in block_shape must be known "
+                         "and be that of image_shape");
     // Sizes that only the run knows: the rest of the window does not need them.
     bool isDynamic = !block;
     if (isDynamic)
@@ -230,15 +232,16 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
     Location loc = op.getLoc();
     Value input = adaptor.getInput();
     int64_t rank = window->getRank();
-    SmallVector<Value> kernel = getKernel(rewriter, op, adaptor, *window, isDynamic);
+    SmallVector<Value> kernel =
+        getKernel(rewriter, op, adaptor, *window, isDynamic);
     SmallVector<OpFoldResult> columns = getRuntimeSizes(rewriter, loc, input);
     IndexBuilder ib(rewriter, loc);
     Value elements = ib.product(kernel);
     Value channels = ib.div(ib.get(columns[1]), elements);
     if (isDynamic)
       createCheck(rewriter, op,
-                  ib.compare(arith::CmpIPredicate::eq, ib.mul(channels, elements),
-                             ib.get(columns[1])),
+                  ib.compare(arith::CmpIPredicate::eq,
+                             ib.mul(channels, elements), ib.get(columns[1])),
                   "the number of rows is no multiple of the block's elements");
     SmallVector<OpFoldResult> sizes{columns[0], getAsOpFoldResult(channels)};
     SmallVector<Value> blocks;
@@ -246,16 +249,16 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
       OpFoldResult size = getImageSize(rewriter, loc, op, adaptor, type, i);
       sizes.push_back(size);
       // Windows along this dimension: from the first to the last that fits.
-      Value padded = ib.add(ib.get(size), ib.constant(window->padsBegin[i] +
-                                                      window->padsEnd[i]));
+      Value padded = ib.add(
+          ib.get(size), ib.constant(window->padsBegin[i] + window->padsEnd[i]));
       Value extent = ib.add(ib.mul(ib.sub(kernel[i], ib.constant(1)),
                                    ib.constant(window->dilations[i])),
                             ib.constant(1));
       Value steps = ib.div(ib.max(ib.sub(padded, extent), ib.constant(0)),
                            ib.constant(window->strides[i]));
       Value fits = ib.compare(arith::CmpIPredicate::sge, padded, extent);
-      blocks.push_back(ib.select(fits, ib.add(steps, ib.constant(1)),
-                                 ib.constant(0)));
+      blocks.push_back(
+          ib.select(fits, ib.add(steps, ib.constant(1)), ib.constant(0)));
     }
     Value limit = getValueOrCreateConstantIndexOp(rewriter, loc, columns[2]);
     Type elementType = type.getElementType();
@@ -309,8 +312,8 @@ private:
                                       bool isDynamic) {
     IndexBuilder b(builder, op.getLoc());
     if (!isDynamic)
-      return llvm::map_to_vector(window.kernel,
-                                 [&](int64_t size) { return b.constant(size); });
+      return llvm::map_to_vector(
+          window.kernel, [&](int64_t size) { return b.constant(size); });
     SmallVector<Value> kernel =
         getIndexElements(builder, op.getLoc(), adaptor.getBlockShape());
     for (Value &size : kernel) {

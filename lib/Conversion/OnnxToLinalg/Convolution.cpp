@@ -3,8 +3,8 @@
 
 #include "Contraction.h"
 #include "ConvolutionLowering.h"
-#include "ZeroPoints.h"
 #include "WindowLowering.h"
+#include "ZeroPoints.h"
 
 using namespace mlir;
 using namespace onnx_aot;

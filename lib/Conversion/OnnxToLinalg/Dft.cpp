@@ -141,15 +141,14 @@ struct LowerDft : OnnxLowering<onnx::DFTOp> {
       axis = onnx::normalizeAxis(given->front(), rank);
     if (failed(axis) || *axis == last)
       return unsupported(op, "axis is out of range");
-    Value y =
-        transform(rewriter, op, adaptor, adaptor.getInput(), *axis, type);
+    Value y = transform(rewriter, op, adaptor, adaptor.getInput(), *axis, type);
     rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
     return success();
   }
 
 private:
-  /// Along an axis that only the run knows: all dimensions before it become one,
-  /// and so do those behind it.
+  /// Along an axis that only the run knows: all dimensions before it become
+  /// one, and so do those behind it.
   static Value transformAtRuntime(ConversionPatternRewriter &rewriter,
                                   onnx::DFTOp op, OpAdaptor adaptor,
                                   RankedTensorType type) {
@@ -162,7 +161,8 @@ private:
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
     int64_t last = sizes.size() - 1;
     Value axis = readInteger(rewriter, loc, adaptor.getAxis());
-    axis = b.select(b.isNegative(axis), b.add(axis, b.constant(last + 1)), axis);
+    axis =
+        b.select(b.isNegative(axis), b.add(axis, b.constant(last + 1)), axis);
     createCheck(rewriter, op,
                 b.compare(arith::CmpIPredicate::ult, axis, b.constant(last)),
                 "axis is out of range");
@@ -172,17 +172,18 @@ private:
       Value size = b.get(sizes[dim]), isAxis = equals(axis, dim);
       length = b.select(isAxis, size, length);
       behind = b.select(isBehind, b.mul(behind, size), behind);
-      Value isPast = b.compare(arith::CmpIPredicate::sle, axis, b.constant(dim));
+      Value isPast =
+          b.compare(arith::CmpIPredicate::sle, axis, b.constant(dim));
       before = b.select(isPast, before, b.mul(before, size));
       isBehind = isPast;
     }
-    Value view = createUnflat(
-        rewriter, loc, createFlat(rewriter, loc, input),
-        {getAsOpFoldResult(before), getAsOpFoldResult(length),
-         getAsOpFoldResult(behind), sizes[last]});
+    Value view =
+        createUnflat(rewriter, loc, createFlat(rewriter, loc, input),
+                     {getAsOpFoldResult(before), getAsOpFoldResult(length),
+                      getAsOpFoldResult(behind), sizes[last]});
     int64_t none = ShapedType::kDynamic;
-    auto viewType = RankedTensorType::get({none, none, none, type.getDimSize(last)},
-                                          type.getElementType());
+    auto viewType = RankedTensorType::get(
+        {none, none, none, type.getDimSize(last)}, type.getElementType());
     Value y = transform(rewriter, op, adaptor, view, 1, viewType);
     Value outputs = b.get(getRuntimeSizes(rewriter, loc, y)[1]);
     for (int64_t dim = 0; dim < last; ++dim)
@@ -324,7 +325,8 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
                   "frame_step is not positive");
     step = s.max(step, one);
     Value frames = s.add(
-        s.create<arith::DivSIOp>(s.sub(available, transform.length), step), one);
+        s.create<arith::DivSIOp>(s.sub(available, transform.length), step),
+        one);
     OpFoldResult frameCount =
         getKnownSize(rewriter, type, 1, getAsOpFoldResult(frames));
 
@@ -345,14 +347,13 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
     // Frames that overlap by what only the run knows are copied first.
     if (!known)
       signal = createFromIndices(
-          rewriter, loc,
-          {sizes[0], frameCount, transform.inputs, sizes[2]},
+          rewriter, loc, {sizes[0], frameCount, transform.inputs, sizes[2]},
           signalType.getElementType(),
           [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
             ScalarBuilder o(b, l, /*isUnsigned=*/false);
             Value position = o.add(o.mul(at[1], step), at[2]);
-            return tensor::ExtractOp::create(b, l, signal,
-                                             ValueRange{at[0], position, at[3]});
+            return tensor::ExtractOp::create(
+                b, l, signal, ValueRange{at[0], position, at[3]});
           });
     // [batch, frame, frequency, part, position, input part]
     SmallVector<AffineExpr> d;
@@ -506,20 +507,24 @@ private:
     auto toMel = [&](Value hertz) {
       hertz = convertScalar(rewriter, loc, getOnlyElement(rewriter, loc, hertz),
                             f64);
-      Value ratio = s.add(s.div(hertz, s.constant(700, f64)), s.constant(1, f64));
+      Value ratio =
+          s.add(s.div(hertz, s.constant(700, f64)), s.constant(1, f64));
       return s.mul(s.create<math::Log10Op>(ratio), s.constant(2595, f64));
     };
     Value start = toMel(adaptor.getLowerEdgeHertz()),
           end = toMel(adaptor.getUpperEdgeHertz());
-    Value step = s.div(s.sub(end, start),
-                       toFloat(rewriter, loc, s.add(bands, s.like(bands, 2)), f64));
+    Value step =
+        s.div(s.sub(end, start),
+              toFloat(rewriter, loc, s.add(bands, s.like(bands, 2)), f64));
     Value perHertz = s.div(toFloat(rewriter, loc, s.add(length, one), f64),
                            toFloat(rewriter, loc, s.max(rate, one), f64));
-    Value bins = s.add(s.create<arith::DivSIOp>(length, s.like(length, 2)), one);
+    Value bins =
+        s.add(s.create<arith::DivSIOp>(length, s.like(length, 2)), one);
     return createFromIndices(
         rewriter, loc,
         {getKnownSize(rewriter, type, 0, getAsOpFoldResult(s.max(bins, zero))),
-         getKnownSize(rewriter, type, 1, getAsOpFoldResult(s.max(bands, zero)))},
+         getKnownSize(rewriter, type, 1,
+                      getAsOpFoldResult(s.max(bands, zero)))},
         type.getElementType(),
         [&](OpBuilder &b, Location l, ArrayRef<Value> at) -> Value {
           ScalarBuilder o(b, l, /*isUnsigned=*/false);
@@ -528,8 +533,8 @@ private:
             Value mel = o.add(o.mul(toFloat(b, l, band, f64), step), start);
             Value power = o.create<math::PowFOp>(
                 o.constant(10, f64), o.div(mel, o.constant(2595, f64)));
-            Value hertz = o.mul(o.sub(power, o.constant(1, f64)),
-                                o.constant(700, f64));
+            Value hertz =
+                o.mul(o.sub(power, o.constant(1, f64)), o.constant(700, f64));
             return toIndex(b, l, o.mul(hertz, perHertz));
           };
           Value left = getEdge(0), centre = getEdge(1), right = getEdge(2);

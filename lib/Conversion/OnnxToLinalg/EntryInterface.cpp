@@ -1,4 +1,5 @@
-//===- EntryInterface.cpp - keep what the entry's onnx types say ------------===//
+//===- EntryInterface.cpp - keep what the entry's onnx types say
+//------------===//
 
 #include "EntryInterface.h"
 
@@ -12,10 +13,9 @@ using namespace mlir;
 using namespace onnx_aot;
 
 /// The dictionary of one value, or an error at the function.
-static FailureOr<DictionaryAttr> describe(func::FuncOp entry, Type type,
-                                          DictionaryAttr attributes,
-                                          StringRef role,
-                                          function_ref<int64_t(onnx::Dim)> size) {
+static FailureOr<DictionaryAttr>
+describe(func::FuncOp entry, Type type, DictionaryAttr attributes,
+         StringRef role, function_ref<int64_t(onnx::Dim)> size) {
   std::optional<onnx::Shape> shape = onnx::getShape(type);
   std::optional<OnnxAotType> abiType =
       shape ? getAbiType(getElementTypeOrSelf(type)) : std::nullopt;
@@ -26,8 +26,9 @@ static FailureOr<DictionaryAttr> describe(func::FuncOp entry, Type type,
   Builder builder(entry.getContext());
   if (!abiType)
     return entry.emitError("graph ")
-           << role << " '" << (nameAttr ? nameAttr.getValue() : "") << "' of type "
-           << type << " is not supported at the module's border (supported: "
+           << role << " '" << (nameAttr ? nameAttr.getValue() : "")
+           << "' of type " << type
+           << " is not supported at the module's border (supported: "
            << "ranked tensors of numbers and bool)";
   SmallVector<int64_t> dims;
   for (onnx::Dim dim : *shape)
@@ -66,17 +67,16 @@ LogicalResult onnx_aot::describeEntry(ModuleOp module) {
   bool bad = false;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
     FailureOr<DictionaryAttr> info =
-        describe(entry, entry.getArgument(i).getType(),
-                 entry.getArgAttrDict(i), "input", number);
+        describe(entry, entry.getArgument(i).getType(), entry.getArgAttrDict(i),
+                 "input", number);
     bad |= failed(info);
     if (succeeded(info))
       entry.setArgAttr(i, kAbiValueAttr, *info);
   }
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
-    FailureOr<DictionaryAttr> info = describe(
-        entry, entry.getResultTypes()[i],
-        entry.getResultAttrDict(i), "output",
-        [](onnx::Dim) -> int64_t { return -1; });
+    FailureOr<DictionaryAttr> info =
+        describe(entry, entry.getResultTypes()[i], entry.getResultAttrDict(i),
+                 "output", [](onnx::Dim) -> int64_t { return -1; });
     bad |= failed(info);
     if (succeeded(info))
       entry.setResultAttr(i, kAbiValueAttr, *info);

@@ -7,8 +7,8 @@
 
 namespace onnx_aot {
 
-/// Writes `abi.value` on the arguments and results of `main` and `abi.symbols` on
-/// the module (Support/EntryAttributes.h). Fails when a type cannot pass the
+/// Writes `abi.value` on the arguments and results of `main` and `abi.symbols`
+/// on the module (Support/EntryAttributes.h). Fails when a type cannot pass the
 /// module's border.
 llvm::LogicalResult describeEntry(mlir::ModuleOp module);
 

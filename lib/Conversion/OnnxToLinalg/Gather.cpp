@@ -1,4 +1,5 @@
-//===- Gather.cpp - lower Gather, GatherElements, GatherND and relatives ----===//
+//===- Gather.cpp - lower Gather, GatherElements, GatherND and relatives
+//----===//
 //
 // Indices count from the end when negative. Constant ones were checked by the
 // shape function; others are checked in one pass before they are used, and
@@ -16,14 +17,15 @@ using namespace onnx_aot;
 
 void onnx_aot::checkIndices(OpBuilder &builder, Operation *op, Value original,
                             Value indices, Value size) {
-  if (original && onnx::getConstantIntegers(original) && getConstantIntValue(size))
+  if (original && onnx::getConstantIntegers(original) &&
+      getConstantIntValue(size))
     return;
   Location loc = op->getLoc();
   Type type = getElementTypeOrSelf(indices.getType());
   Value flat = createFlat(builder, loc, indices);
-  Value initial = createFilled(builder, loc, {},
-                               createScalarConstant(builder, loc, 1,
-                                                    builder.getI8Type()));
+  Value initial =
+      createFilled(builder, loc, {},
+                   createScalarConstant(builder, loc, 1, builder.getI8Type()));
   // One byte that is 1 while all indices are in [-size, size).
   AffineMap read = builder.getMultiDimIdentityMap(1);
   AffineMap none = AffineMap::get(1, 0, builder.getContext());
@@ -33,18 +35,18 @@ void onnx_aot::checkIndices(OpBuilder &builder, Operation *op, Value original,
       ArrayRef<utils::IteratorType>{utils::IteratorType::reduction},
       [&](OpBuilder &b, Location l, ValueRange args) {
         Value bound = arith::IndexCastOp::create(b, l, b.getI64Type(), size);
-        Value index = type.isInteger(64)
-                          ? args[0]
-                          : arith::ExtSIOp::create(b, l, b.getI64Type(), args[0]);
+        Value index =
+            type.isInteger(64)
+                ? args[0]
+                : arith::ExtSIOp::create(b, l, b.getI64Type(), args[0]);
         // -size <= index < size as one unsigned comparison.
         Value shifted = arith::AddIOp::create(b, l, index, bound);
         Value width = arith::AddIOp::create(b, l, bound, bound);
         Value inside = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult,
                                              shifted, width);
         Value flag = arith::ExtUIOp::create(b, l, b.getI8Type(), inside);
-        linalg::YieldOp::create(b, l,
-                                arith::MinUIOp::create(b, l, args[1], flag)
-                                    .getResult());
+        linalg::YieldOp::create(
+            b, l, arith::MinUIOp::create(b, l, args[1], flag).getResult());
       });
   Value flag = tensor::ExtractOp::create(builder, loc, reduction.getResult(0),
                                          ValueRange{});
@@ -68,18 +70,19 @@ struct LowerGather : OnnxLowering<onnx::GatherOp> {
       return success();
     IndexBuilder outside(rewriter, loc);
     SmallVector<OpFoldResult> dataSizes = getRuntimeSizes(rewriter, loc, data);
-    SmallVector<OpFoldResult> indexSizes = getRuntimeSizes(rewriter, loc, indices);
+    SmallVector<OpFoldResult> indexSizes =
+        getRuntimeSizes(rewriter, loc, indices);
     Value size = outside.get(dataSizes[axis]);
     checkIndices(rewriter, op, op.getIndices(), indices, size);
     SmallVector<OpFoldResult> sizes(ArrayRef(dataSizes).take_front(axis));
     llvm::append_range(sizes, indexSizes);
     llvm::append_range(sizes, ArrayRef(dataSizes).drop_front(axis + 1));
-    GeneratedInput input{
-        indices,
-        llvm::to_vector(llvm::seq<int64_t>(axis, axis + indexType.getRank()))};
+    GeneratedInput input{indices, llvm::to_vector(llvm::seq<int64_t>(
+                                      axis, axis + indexType.getRank()))};
     Value result = createGenerated(
         rewriter, loc, sizes, dataType.getElementType(), input,
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           IndexBuilder inside(b, l);
           SmallVector<Value> source(at.take_front(axis));
           source.push_back(inside.wrapIndex(inside.fromInteger(args[0]), size));
@@ -99,7 +102,8 @@ private:
     auto type = cast<RankedTensorType>(data.getType());
     if (!indices || type.getRank() != 1 || !isShapeArithmetic(op))
       return false;
-    SmallVector<Value> elements = getElements(rewriter, op.getLoc(), data), picked;
+    SmallVector<Value> elements = getElements(rewriter, op.getLoc(), data),
+                       picked;
     for (int64_t index : *indices)
       picked.push_back(elements[*onnx::normalizeAxis(index, elements.size())]);
     rewriter.replaceOp(op, createFromElements(rewriter, op.getLoc(),
@@ -128,7 +132,8 @@ struct LowerGatherElements : OnnxLowering<onnx::GatherElementsOp> {
     Value result = createGenerated(
         rewriter, loc, sizes, dataType.getElementType(),
         GeneratedInput{indices, llvm::to_vector(llvm::seq<int64_t>(0, rank))},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           IndexBuilder inside(b, l);
           SmallVector<Value> source(at);
           source[axis] = inside.wrapIndex(inside.fromInteger(args[0]), size);
@@ -146,9 +151,10 @@ private:
     for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(dataSizes, sizes))) {
       auto [size, count] = pair;
       if (static_cast<int64_t>(i) != axis)
-        createCheck(builder, op,
-                    b.compare(arith::CmpIPredicate::sle, b.get(count), b.get(size)),
-                    "indices are larger than data in dimension " + Twine(i));
+        createCheck(
+            builder, op,
+            b.compare(arith::CmpIPredicate::sle, b.get(count), b.get(size)),
+            "indices are larger than data in dimension " + Twine(i));
     }
   }
 };
@@ -162,13 +168,15 @@ struct LowerGatherND : OnnxLowering<onnx::GatherNDOp> {
     Value data = adaptor.getData(), indices = adaptor.getIndices();
     auto dataType = cast<RankedTensorType>(data.getType());
     auto indexType = cast<RankedTensorType>(indices.getType());
-    if (indexType.getRank() == 0 || indexType.isDynamicDim(indexType.getRank() - 1))
+    if (indexType.getRank() == 0 ||
+        indexType.isDynamicDim(indexType.getRank() - 1))
       return unsupported(op, "the last dimension of indices must be static");
     int64_t outer = indexType.getRank() - 1, batch = op.getBatchDims();
     int64_t depth = indexType.getDimSize(outer);
     IndexBuilder outside(rewriter, loc);
     SmallVector<OpFoldResult> dataSizes = getRuntimeSizes(rewriter, loc, data);
-    SmallVector<OpFoldResult> indexSizes = getRuntimeSizes(rewriter, loc, indices);
+    SmallVector<OpFoldResult> indexSizes =
+        getRuntimeSizes(rewriter, loc, indices);
     SmallVector<Value> addressed;
     for (int64_t i = 0; i < depth; ++i)
       addressed.push_back(outside.get(dataSizes[batch + i]));
@@ -201,7 +209,8 @@ struct LowerGatherND : OnnxLowering<onnx::GatherNDOp> {
   }
 };
 
-struct LowerArrayFeatureExtractor : OnnxLowering<onnx::ArrayFeatureExtractorOp> {
+struct LowerArrayFeatureExtractor
+    : OnnxLowering<onnx::ArrayFeatureExtractorOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
   matchAndRewrite(onnx::ArrayFeatureExtractorOp op, OpAdaptor adaptor,
@@ -222,7 +231,8 @@ struct LowerArrayFeatureExtractor : OnnxLowering<onnx::ArrayFeatureExtractorOp> 
     Value result = createGenerated(
         rewriter, loc, sizes, dataType.getElementType(),
         GeneratedInput{indices, {static_cast<int64_t>(sizes.size()) - 1}},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           IndexBuilder inside(b, l);
           SmallVector<Value> source(at.take_back(rank));
           source.back() = inside.wrapIndex(inside.fromInteger(args[0]), size);
@@ -244,14 +254,14 @@ void onnx_aot::checkAddresses(OpBuilder &builder, Operation *op, Value indices,
   counts.back() = builder.getIndexAttr(1);
   for (auto [i, size] : llvm::enumerate(sizes)) {
     offsets.back() = builder.getIndexAttr(i);
-    Value column = tensor::ExtractSliceOp::create(builder, loc, indices, offsets,
-                                                  counts, strides);
+    Value column = tensor::ExtractSliceOp::create(builder, loc, indices,
+                                                  offsets, counts, strides);
     checkIndices(builder, op, Value(), column, size);
   }
 }
 
-void onnx_aot::populateOnnxToLinalgGatherPatterns(const LoweringContext &lowering,
-                                                  RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgGatherPatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerGather, LowerGatherElements, LowerGatherND,
                LowerArrayFeatureExtractor>(lowering, patterns.getContext());
 }

@@ -8,8 +8,9 @@
 namespace onnx_aot {
 
 /// Stops the run when an element of `indices` is outside [-size, size). Nothing
-/// is to do for constants when the size is constant too, since the shape function
-/// has checked them; `original` is the value before conversion, or null.
+/// is to do for constants when the size is constant too, since the shape
+/// function has checked them; `original` is the value before conversion, or
+/// null.
 void checkIndices(mlir::OpBuilder &builder, mlir::Operation *op,
                   mlir::Value original, mlir::Value indices, mlir::Value size);
 

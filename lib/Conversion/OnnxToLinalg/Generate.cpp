@@ -1,4 +1,5 @@
-//===- Generate.cpp - tensors computed element by element -------------------===//
+//===- Generate.cpp - tensors computed element by element
+//-------------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"
@@ -21,7 +22,8 @@ Value createGenerated(OpBuilder &builder, Location loc,
     maps.push_back(AffineMap::get(rank, 0, exprs, builder.getContext()));
   }
   maps.push_back(builder.getMultiDimIdentityMap(rank));
-  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
   Value empty = createEmpty(builder, loc, sizes, elementType);
   auto generic = linalg::GenericOp::create(
       builder, loc, empty.getType(), tensors, empty, maps, iterators,
@@ -59,14 +61,15 @@ static SmallVector<Value> createLoopNestFrom(OpBuilder &builder, Location loc,
                                              LoopNestBody body) {
   if (sizes.empty())
     return body(builder, loc, indices, carried);
-  return createLoop(builder, loc, sizes.front(), carried,
-                    [&](OpBuilder &b, Location l, Value index, ValueRange values) {
-                      indices.push_back(index);
-                      SmallVector<Value> results = createLoopNestFrom(
-                          b, l, sizes.drop_front(), indices, values, body);
-                      indices.pop_back();
-                      return results;
-                    });
+  return createLoop(
+      builder, loc, sizes.front(), carried,
+      [&](OpBuilder &b, Location l, Value index, ValueRange values) {
+        indices.push_back(index);
+        SmallVector<Value> results =
+            createLoopNestFrom(b, l, sizes.drop_front(), indices, values, body);
+        indices.pop_back();
+        return results;
+      });
 }
 
 SmallVector<Value> createLoopNest(OpBuilder &builder, Location loc,

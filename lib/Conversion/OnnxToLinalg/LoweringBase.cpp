@@ -1,4 +1,5 @@
-//===- LoweringBase.cpp - what every lowering pattern uses ------------------===//
+//===- LoweringBase.cpp - what every lowering pattern uses
+//------------------===//
 
 #include "LoweringBase.h"
 #include "ShapeScalars.h"
@@ -49,9 +50,9 @@ static Value lookupSource(ConversionPatternRewriter &rewriter, Value source,
   return converted;
 }
 
-FailureOr<OpFoldResult> getSize(ConversionPatternRewriter &rewriter, Location loc,
-                                const LoweringContext &lowering, onnx::Dim dim,
-                                Value original) {
+FailureOr<OpFoldResult> getSize(ConversionPatternRewriter &rewriter,
+                                Location loc, const LoweringContext &lowering,
+                                onnx::Dim dim, Value original) {
   if (!dim.isKnown())
     return failure();
   if (dim.isStatic())
@@ -129,16 +130,16 @@ SmallVector<OpFoldResult> getBroadcastSizes(OpBuilder &builder, Location loc,
       Value sizeValue = getValueOrCreateConstantIndexOp(builder, loc, size);
       Value isOne = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, mergedValue, one);
-      merged = arith::SelectOp::create(builder, loc, isOne, sizeValue,
-                                       mergedValue)
-                   .getResult();
+      merged =
+          arith::SelectOp::create(builder, loc, isOne, sizeValue, mergedValue)
+              .getResult();
     }
   }
   return result;
 }
 
-Value createEmpty(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
-                  Type elementType) {
+Value createEmpty(OpBuilder &builder, Location loc,
+                  ArrayRef<OpFoldResult> sizes, Type elementType) {
   return tensor::EmptyOp::create(builder, loc, sizes, elementType);
 }
 
@@ -166,16 +167,16 @@ static Value expandAtRuntime(OpBuilder &builder, Location loc, Value tensor,
   for (auto [i, size] :
        llvm::enumerate(getRuntimeSizes(builder, loc, tensor))) {
     sizes.push_back(getValueOrCreateConstantIndexOp(builder, loc, size));
-    Value wanted = getValueOrCreateConstantIndexOp(builder, loc,
-                                                   resultSizes[offset + i]);
+    Value wanted =
+        getValueOrCreateConstantIndexOp(builder, loc, resultSizes[offset + i]);
     auto equals = [&](Value other) {
-      return builder.createOrFold<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::eq, sizes.back(), other);
+      return builder.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                 sizes.back(), other);
     };
-    createCheck(builder, loc,
-                builder.createOrFold<arith::OrIOp>(loc, equals(one),
-                                                   equals(wanted)),
-                "sizes of its inputs do not broadcast");
+    createCheck(
+        builder, loc,
+        builder.createOrFold<arith::OrIOp>(loc, equals(one), equals(wanted)),
+        "sizes of its inputs do not broadcast");
   }
   Value empty = createEmpty(builder, loc, resultSizes, type.getElementType());
   SmallVector<AffineMap> maps{builder.getMultiDimIdentityMap(rank)};
@@ -189,8 +190,8 @@ static Value expandAtRuntime(OpBuilder &builder, Location loc, Value tensor,
         SmallVector<Value> indices;
         for (auto [i, size] : llvm::enumerate(sizes)) {
           Value index = linalg::IndexOp::create(b, l, offset + i);
-          Value isOne = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq,
-                                              size, one);
+          Value isOne =
+              arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, size, one);
           indices.push_back(arith::SelectOp::create(b, l, isOne, zero, index));
         }
         Value element = tensor::ExtractOp::create(b, l, tensor, indices);
@@ -245,8 +246,8 @@ LogicalResult lowerPointwise(ConversionPatternRewriter &rewriter,
     std::optional<onnx::Shape> shape = onnx::getShape(before);
     if (!shape)
       return op->emitOpError("operand of unknown rank");
-    BroadcastOperand operand = broadcastOperand(rewriter, loc, converted, *shape,
-                                                resultShape, *sizes);
+    BroadcastOperand operand =
+        broadcastOperand(rewriter, loc, converted, *shape, resultShape, *sizes);
     inputs.push_back(operand.tensor);
     maps.push_back(operand.map);
     isBool.push_back(onnx::getElementType(before).isInteger(1));

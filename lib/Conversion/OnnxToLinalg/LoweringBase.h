@@ -43,8 +43,8 @@ protected:
 };
 
 /// Type of an onnx value as it lies in memory: no encoding, `ui8`, `i1` and all
-/// narrower types as `i8`, other unsigned integers signless. Null when it has no
-/// memory form.
+/// narrower types as `i8`, other unsigned integers signless. Null when it has
+/// no memory form.
 mlir::Type convertOnnxType(mlir::Type type);
 
 /// The sizes of a value of an onnx type (`original`, before conversion), taken
@@ -61,8 +61,9 @@ getSize(mlir::ConversionPatternRewriter &rewriter, mlir::Location loc,
         const LoweringContext &lowering, onnx::Dim dim, mlir::Value original);
 
 /// The sizes of a converted tensor, by tensor.dim where they are dynamic.
-llvm::SmallVector<mlir::OpFoldResult>
-getRuntimeSizes(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor);
+llvm::SmallVector<mlir::OpFoldResult> getRuntimeSizes(mlir::OpBuilder &builder,
+                                                      mlir::Location loc,
+                                                      mlir::Value tensor);
 
 /// Sizes of operands broadcast against each other at run time (numpy rules).
 llvm::SmallVector<mlir::OpFoldResult>
@@ -91,16 +92,17 @@ struct BroadcastOperand {
   mlir::Value tensor;
   mlir::AffineMap map;
 };
-BroadcastOperand broadcastOperand(mlir::OpBuilder &builder, mlir::Location loc,
-                                  mlir::Value converted,
-                                  llvm::ArrayRef<onnx::Dim> shape,
-                                  llvm::ArrayRef<onnx::Dim> resultShape,
-                                  llvm::ArrayRef<mlir::OpFoldResult> resultSizes);
+BroadcastOperand
+broadcastOperand(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value converted, llvm::ArrayRef<onnx::Dim> shape,
+                 llvm::ArrayRef<onnx::Dim> resultShape,
+                 llvm::ArrayRef<mlir::OpFoldResult> resultSizes);
 
 /// Lowers a pointwise op with broadcasting to one linalg.generic. `body` sees
 /// bool inputs as i1 and gives i1 for a bool result; unsigned integers are
-/// signless with the signedness left to the body. `operands` are those of the op
-/// that the body reads, all of them unless given, before and after conversion.
+/// signless with the signedness left to the body. `operands` are those of the
+/// op that the body reads, all of them unless given, before and after
+/// conversion.
 llvm::LogicalResult lowerPointwise(mlir::ConversionPatternRewriter &rewriter,
                                    const LoweringContext &lowering,
                                    mlir::Operation *op,
@@ -130,8 +132,8 @@ void createCheck(mlir::OpBuilder &builder, mlir::Location loc,
 //===--- One function per category ----------------------------------------===//
 
 #define ONNX_AOT_LOWERING_CATEGORY(NAME)                                       \
-  void populateOnnxToLinalg##NAME##Patterns(const LoweringContext &lowering,   \
-                                            mlir::RewritePatternSet &patterns);
+  void populateOnnxToLinalg##NAME##Patterns(                                   \
+      const LoweringContext &lowering, mlir::RewritePatternSet &patterns);
 #include "LoweringCategories.def"
 
 } // namespace onnx_aot

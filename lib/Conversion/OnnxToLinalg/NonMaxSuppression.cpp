@@ -1,4 +1,5 @@
-//===- NonMaxSuppression.cpp - lower NonMaxSuppression ----------------------===//
+//===- NonMaxSuppression.cpp - lower NonMaxSuppression
+//----------------------===//
 //
 // Per batch entry and class: take the box of the highest score that is left (of
 // equals the first), drop all that overlap it by more than the threshold.
@@ -33,26 +34,28 @@ struct LowerNonMaxSuppression : OnnxLowering<onnx::NonMaxSuppressionOp> {
     SmallVector<OpFoldResult> boxSizes =
         getRuntimeSizes(rewriter, loc, search.boxes);
     Value numBoxes = b.get(sizes[2]);
-    createCheck(rewriter, op,
-                b.compare(arith::CmpIPredicate::eq, numBoxes, b.get(boxSizes[1])),
-                "boxes and scores have different numbers of boxes");
+    createCheck(
+        rewriter, op,
+        b.compare(arith::CmpIPredicate::eq, numBoxes, b.get(boxSizes[1])),
+        "boxes and scores have different numbers of boxes");
     createCheck(rewriter, op,
                 b.compare(arith::CmpIPredicate::eq, b.get(sizes[0]),
                           b.get(boxSizes[0])),
                 "boxes and scores have different numbers of batches");
-    createCheck(rewriter, op,
-                b.compare(arith::CmpIPredicate::eq, b.get(boxSizes[2]),
-                          b.constant(4)),
-                "a box does not have four coordinates");
+    createCheck(
+        rewriter, op,
+        b.compare(arith::CmpIPredicate::eq, b.get(boxSizes[2]), b.constant(4)),
+        "a box does not have four coordinates");
     Type f32 = rewriter.getF32Type();
     Value limit = b.constant(0);
     if (Value operand = adaptor.getMaxOutputBoxesPerClass())
       limit = b.fromInteger(getOnlyElement(rewriter, loc, operand));
     limit = b.clamp(limit, b.constant(0), numBoxes);
     search.numBoxes = numBoxes;
-    search.maxOverlap = adaptor.getIouThreshold()
-                            ? getOnlyElement(rewriter, loc, adaptor.getIouThreshold())
-                            : createScalarConstant(rewriter, loc, 0, f32);
+    search.maxOverlap =
+        adaptor.getIouThreshold()
+            ? getOnlyElement(rewriter, loc, adaptor.getIouThreshold())
+            : createScalarConstant(rewriter, loc, 0, f32);
     if (Value operand = adaptor.getScoreThreshold())
       search.minScore = getOnlyElement(rewriter, loc, operand);
 
@@ -62,7 +65,8 @@ struct LowerNonMaxSuppression : OnnxLowering<onnx::NonMaxSuppressionOp> {
         rewriter.getI64Type());
     SmallVector<Value> found = createLoopNest(
         rewriter, loc, {sizes[0], sizes[1]}, {rows, b.constant(0)},
-        [&](OpBuilder &inner, Location l, ArrayRef<Value> at, ValueRange carried) {
+        [&](OpBuilder &inner, Location l, ArrayRef<Value> at,
+            ValueRange carried) {
           return selectBoxes(inner, l, search, at[0], at[1], limit, carried);
         });
     SmallVector<OpFoldResult> offsets(2, rewriter.getIndexAttr(0));
@@ -70,8 +74,8 @@ struct LowerNonMaxSuppression : OnnxLowering<onnx::NonMaxSuppressionOp> {
     SmallVector<OpFoldResult> counts{getAsOpFoldResult(found[1]),
                                      rewriter.getIndexAttr(3)};
     replaceWithCast(rewriter, op,
-                    tensor::ExtractSliceOp::create(rewriter, loc, found[0], offsets,
-                                                   counts, strides));
+                    tensor::ExtractSliceOp::create(rewriter, loc, found[0],
+                                                   offsets, counts, strides));
     return success();
   }
 
@@ -91,9 +95,9 @@ private:
       c.push_back(tensor::ExtractOp::create(
           builder, loc, search.boxes, ValueRange{batch, index, b.constant(i)}));
     auto half = [&](Value x) -> Value {
-      return arith::MulFOp::create(builder, loc, x,
-                                   createScalarConstant(builder, loc, 0.5,
-                                                        x.getType()));
+      return arith::MulFOp::create(
+          builder, loc, x,
+          createScalarConstant(builder, loc, 0.5, x.getType()));
     };
     auto sub = [&](Value x, Value y) -> Value {
       return arith::SubFOp::create(builder, loc, x, y);
@@ -121,9 +125,11 @@ private:
 
   /// i1: the boxes' intersection over their union is above the threshold.
   static Value overlapsTooMuch(OpBuilder &builder, Location loc,
-                               const Search &search, const Box &a, const Box &b) {
+                               const Search &search, const Box &a,
+                               const Box &b) {
     Value zero = createScalarConstant(builder, loc, 0, a.area.getType());
-    auto extent = [&](Value lowA, Value lowB, Value highA, Value highB) -> Value {
+    auto extent = [&](Value lowA, Value lowB, Value highA,
+                      Value highB) -> Value {
       Value low = arith::MaximumFOp::create(builder, loc, lowA, lowB);
       Value high = arith::MinimumFOp::create(builder, loc, highA, highB);
       return arith::MaximumFOp::create(
@@ -146,7 +152,8 @@ private:
     Value none = createScalarConstant(builder, loc, 0, builder.getF32Type());
     return createLoop(
         builder, loc, search.numBoxes, {search.numBoxes, none},
-        [&](OpBuilder &b, Location l, Value i, ValueRange best) -> SmallVector<Value> {
+        [&](OpBuilder &b, Location l, Value i,
+            ValueRange best) -> SmallVector<Value> {
           IndexBuilder inside(b, l);
           Value score = tensor::ExtractOp::create(b, l, search.scores,
                                                   ValueRange{batch, group, i});
@@ -183,14 +190,16 @@ private:
         builder, loc, limit, {carried[0], carried[1], clear},
         [&](OpBuilder &b, Location l, Value, ValueRange values) {
           Value best = findBest(b, l, search, batch, group, values[2]);
-          Value isFound = IndexBuilder(b, l).compare(arith::CmpIPredicate::ult, best,
-                                                     search.numBoxes);
+          Value isFound = IndexBuilder(b, l).compare(arith::CmpIPredicate::ult,
+                                                     best, search.numBoxes);
           return createIf(
               b, l, isFound,
               [&](OpBuilder &then, Location thenLoc) {
                 return take(then, thenLoc, search, batch, group, best, values);
               },
-              [&](OpBuilder &, Location) { return SmallVector<Value>(values); });
+              [&](OpBuilder &, Location) {
+                return SmallVector<Value>(values);
+              });
         });
     return {results[0], results[1]};
   }
@@ -215,13 +224,15 @@ private:
             ValueRange flags) -> SmallVector<Value> {
           Box box = readBox(inner, l, search, batch, i);
           Value drops = overlapsTooMuch(inner, l, search, chosen, box);
-          Value isItself = arith::CmpIOp::create(inner, l, arith::CmpIPredicate::eq,
-                                                 i, best);
+          Value isItself = arith::CmpIOp::create(
+              inner, l, arith::CmpIPredicate::eq, i, best);
           drops = arith::OrIOp::create(inner, l, drops, isItself);
-          Value flag = arith::ExtUIOp::create(inner, l, inner.getI8Type(), drops);
+          Value flag =
+              arith::ExtUIOp::create(inner, l, inner.getI8Type(), drops);
           Value old = tensor::ExtractOp::create(inner, l, flags[0], i);
           return {tensor::InsertOp::create(
-              inner, l, arith::OrIOp::create(inner, l, old, flag), flags[0], i)};
+              inner, l, arith::OrIOp::create(inner, l, old, flag), flags[0],
+              i)};
         })[0];
     return {rows, b.add(values[1], b.constant(1)), dropped};
   }

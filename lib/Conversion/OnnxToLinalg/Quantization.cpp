@@ -1,7 +1,8 @@
-//===- Quantization.cpp - lower affine quantization -------------------------===//
+//===- Quantization.cpp - lower affine quantization
+//-------------------------===//
 //
-// Products of quantized tensors are decomposed into integer products, whose sums
-// are exact in int32, and one quantization of the sum.
+// Products of quantized tensors are decomposed into integer products, whose
+// sums are exact in int32, and one quantization of the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +36,10 @@ public:
     SmallVector<OpFoldResult> own = getRuntimeSizes(builder, loc, tensor);
     if (layout.kind == onnx::QuantizationLayout::PerTensor) {
       for (OpFoldResult size : own)
-        createCheck(builder, op,
-                    b.compare(arith::CmpIPredicate::eq, b.get(size), b.constant(1)),
-                    "the zero point does not fit the scale");
+        createCheck(
+            builder, op,
+            b.compare(arith::CmpIPredicate::eq, b.get(size), b.constant(1)),
+            "the zero point does not fit the scale");
       scalar = tensor::ExtractOp::create(
           builder, loc, tensor, SmallVector<Value>(own.size(), b.constant(0)));
       return;
@@ -71,7 +73,8 @@ public:
       return inputs[*inputIndex];
     IndexBuilder b(builder, loc);
     SmallVector<Value> place(indices);
-    place[layout.axis] = b.div(place[layout.axis], b.constant(layout.blockSize));
+    place[layout.axis] =
+        b.div(place[layout.axis], b.constant(layout.blockSize));
     return tensor::ExtractOp::create(builder, loc, tensor, place);
   }
 
@@ -83,8 +86,8 @@ private:
 
 /// Every dimension in order.
 SmallVector<int64_t> getAllDims(Value tensor) {
-  return llvm::to_vector(
-      llvm::seq<int64_t>(0, cast<RankedTensorType>(tensor.getType()).getRank()));
+  return llvm::to_vector(llvm::seq<int64_t>(
+      0, cast<RankedTensorType>(tensor.getType()).getRank()));
 }
 
 /// A quantized scalar as f32: codes are decoded, integers extended.
@@ -123,9 +126,11 @@ struct LowerDequantizeLinear : OnnxLowering<onnx::DequantizeLinearOp> {
     auto layout = onnx::getQuantizationLayout(op, op.getX(), op.getXScale(),
                                               op.getAxis(), op.getBlockSize());
     Type elementType = onnx::getElementType(op.getY());
-    if (failed(layout) || !isa<Float16Type, BFloat16Type, Float32Type>(elementType))
-      return unsupported(op, "result type is not supported (supported: float32, "
-                             "float16, bfloat16)");
+    if (failed(layout) ||
+        !isa<Float16Type, BFloat16Type, Float32Type>(elementType))
+      return unsupported(op,
+                         "result type is not supported (supported: float32, "
+                         "float16, bfloat16)");
     SmallVector<GeneratedInput> inputs{{x, getAllDims(x)}};
     Parameter scale(rewriter, op, adaptor.getXScale(), x, *layout, inputs);
     std::optional<Parameter> offset;
@@ -143,7 +148,8 @@ struct LowerDequantizeLinear : OnnxLowering<onnx::DequantizeLinearOp> {
           }
           value = scalars.convert(value, b.getF32Type(), false);
           Value factor = scalars.widen(scale.read(b, l, at, args));
-          return scalars.convert(scalars.mul(value, factor), elementType, false);
+          return scalars.convert(scalars.mul(value, factor), elementType,
+                                 false);
         });
     replaceWithCast(rewriter, op, result);
     return success();
@@ -175,18 +181,21 @@ struct LowerQuantizeLinear : OnnxLowering<onnx::QuantizeLinearOp> {
       offset.emplace(rewriter, op, zeroPoint, x, *layout, inputs);
     Type type = onnx::getElementType(op.getY());
     Decoder decoder(rewriter, loc, type);
-    Type memoryType = getElementTypeOrSelf(convertOnnxType(op.getY().getType()));
+    Type memoryType =
+        getElementTypeOrSelf(convertOnnxType(op.getY().getType()));
     Value result = createGenerated(
         rewriter, loc, getRuntimeSizes(rewriter, loc, x), memoryType, inputs,
         [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) {
           ScalarBuilder scalars(b, l, /*isUnsigned=*/false);
           Type wide = precision.isF64() ? precision : b.getF32Type();
           Value value = scalars.convert(args[0], wide, false);
-          Value divisor = scalars.convert(scale.read(b, l, at, args), wide, false);
-          // Rounding a quotient of floats twice as wide gives the narrow quotient.
+          Value divisor =
+              scalars.convert(scale.read(b, l, at, args), wide, false);
+          // Rounding a quotient of floats twice as wide gives the narrow
+          // quotient.
           Value quotient = scalars.convert(
-              scalars.convert(scalars.div(value, divisor), precision, false), wide,
-              false);
+              scalars.convert(scalars.div(value, divisor), precision, false),
+              wide, false);
           Value point;
           if (offset)
             point = decoder.decode(b, l, offset->read(b, l, at, args));
@@ -199,8 +208,8 @@ struct LowerQuantizeLinear : OnnxLowering<onnx::QuantizeLinearOp> {
 
 private:
   /// The quotient with its zero point as a scalar of the quantized type.
-  static Value store(ScalarBuilder &scalars, Value quotient, Value point, Type type,
-                     Type memoryType, bool saturate) {
+  static Value store(ScalarBuilder &scalars, Value quotient, Value point,
+                     Type type, Type memoryType, bool saturate) {
     if (isa<FloatType>(type)) {
       EncodeOptions options;
       options.saturate = saturate;
@@ -216,11 +225,13 @@ private:
     unsigned width = integer.getWidth();
     double low = isUnsigned ? 0 : -double(uint64_t(1) << (width - 1));
     double high = double((uint64_t(1) << (width - !isUnsigned)) - 1);
-    Value clamped = scalars.min(scalars.max(rounded, scalars.constant(low, wide)),
-                                scalars.constant(high, wide));
+    Value clamped =
+        scalars.min(scalars.max(rounded, scalars.constant(low, wide)),
+                    scalars.constant(high, wide));
     if (!isNarrowType(type))
       return scalars.convert(clamped, memoryType, isUnsigned);
-    Value number = scalars.convert(clamped, scalars.getBuilder().getI8Type(), isUnsigned);
+    Value number =
+        scalars.convert(clamped, scalars.getBuilder().getI8Type(), isUnsigned);
     ScalarBuilder codes(scalars.getBuilder(), scalars.getLoc(), isUnsigned);
     return createEncode(codes, number, type, {});
   }
@@ -228,7 +239,8 @@ private:
 
 //===--- Decompositions ---------------------------------------------------===//
 
-template <typename OpTy> struct LowerQuantizedProduct : OnnxLowering<OpTy> {
+template <typename OpTy>
+struct LowerQuantizedProduct : OnnxLowering<OpTy> {
   using OnnxLowering<OpTy>::OnnxLowering;
   LogicalResult
   matchAndRewrite(OpTy op, typename OnnxLowering<OpTy>::OpAdaptor,
@@ -241,7 +253,8 @@ template <typename OpTy> struct LowerQuantizedProduct : OnnxLowering<OpTy> {
   }
 };
 
-struct LowerDynamicQuantizeLinear : OnnxLowering<onnx::DynamicQuantizeLinearOp> {
+struct LowerDynamicQuantizeLinear
+    : OnnxLowering<onnx::DynamicQuantizeLinearOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
   matchAndRewrite(onnx::DynamicQuantizeLinearOp op, OpAdaptor adaptor,
@@ -256,7 +269,8 @@ struct LowerDynamicQuantizeLinear : OnnxLowering<onnx::DynamicQuantizeLinearOp> 
     Value point = outside.create<math::RoundEvenOp>(
         outside.div(outside.sub(zero, low), scale));
     // All zeros: 0 / 0 becomes 0.
-    point = outside.convert(outside.min(outside.max(point, zero), most), i8, true);
+    point =
+        outside.convert(outside.min(outside.max(point, zero), most), i8, true);
     ScalarBuilder bytes(rewriter, loc, /*isUnsigned=*/true);
     Value offset = bytes.convert(point, f32, false);
     Value y = createGenerated(
@@ -289,14 +303,15 @@ private:
       SmallVector<AffineMap> maps{
           builder.getMultiDimIdentityMap(rank),
           AffineMap::get(rank, 0, builder.getContext())};
-      SmallVector<utils::IteratorType> iterators(rank,
-                                                 utils::IteratorType::reduction);
+      SmallVector<utils::IteratorType> iterators(
+          rank, utils::IteratorType::reduction);
       auto generic = linalg::GenericOp::create(
           builder, loc, initial.getType(), x, initial, maps, iterators,
           [&](OpBuilder &b, Location l, ValueRange args) {
             ScalarBuilder s(b, l, /*isUnsigned=*/false);
-            linalg::YieldOp::create(b, l, greatest ? s.max(args[0], args[1])
-                                                   : s.min(args[0], args[1]));
+            linalg::YieldOp::create(b, l,
+                                    greatest ? s.max(args[0], args[1])
+                                             : s.min(args[0], args[1]));
           });
       return tensor::ExtractOp::create(builder, loc, generic.getResult(0),
                                        ValueRange{});
@@ -309,7 +324,8 @@ private:
 
 void onnx_aot::populateOnnxToLinalgQuantizationPatterns(
     const LoweringContext &lowering, RewritePatternSet &patterns) {
-  patterns.add<LowerDequantizeLinear, LowerQuantizeLinear, LowerQuantizedProduct<onnx::QLinearMatMulOp>,
-               LowerQuantizedProduct<onnx::QLinearConvOp>, LowerDynamicQuantizeLinear>(lowering,
-                                                             patterns.getContext());
+  patterns.add<LowerDequantizeLinear, LowerQuantizeLinear,
+               LowerQuantizedProduct<onnx::QLinearMatMulOp>,
+               LowerQuantizedProduct<onnx::QLinearConvOp>,
+               LowerDynamicQuantizeLinear>(lowering, patterns.getContext());
 }

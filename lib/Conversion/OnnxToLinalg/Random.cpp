@@ -1,9 +1,10 @@
-//===- Random.cpp - lower dropout and random numbers ------------------------===//
+//===- Random.cpp - lower dropout and random numbers
+//------------------------===//
 //
 // A random number is a hash of the seed and the element's position, so that it
-// depends neither on the order of evaluation nor on the number of threads. Without
-// a seed attribute the seed comes from the node's name and number: the same in
-// every run.
+// depends neither on the order of evaluation nor on the number of threads.
+// Without a seed attribute the seed comes from the node's name and number: the
+// same in every run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +48,8 @@ public:
     };
     auto mix = [&](Value x, uint64_t shift) -> Value {
       return arith::XOrIOp::create(
-          builder, loc, x, arith::ShRUIOp::create(builder, loc, x, constant(shift)));
+          builder, loc, x,
+          arith::ShRUIOp::create(builder, loc, x, constant(shift)));
     };
     auto multiply = [&](Value x, uint64_t factor) -> Value {
       return arith::MulIOp::create(builder, loc, x, constant(factor));
@@ -72,8 +74,8 @@ public:
     Type wide = isWide ? type : builder.getF32Type();
     Value number = arith::UIToFPOp::create(builder, loc, wide, kept);
     double unit = isWide ? 0x1p-53 : 0x1p-24;
-    return arith::MulFOp::create(builder, loc, number,
-                                 createScalarConstant(builder, loc, unit, wide));
+    return arith::MulFOp::create(
+        builder, loc, number, createScalarConstant(builder, loc, unit, wide));
   }
 
 private:
@@ -87,14 +89,16 @@ Value getPosition(OpBuilder &builder, Location loc, ArrayRef<Value> indices,
   Value position = b.constant(0);
   for (auto [index, size] : llvm::zip_equal(indices, sizes))
     position = b.add(b.mul(position, size), index);
-  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), position);
+  return arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                    position);
 }
 
 /// A tensor of random numbers; `draw` makes one from an element's position.
-Value createRandom(OpBuilder &builder, Location loc, ArrayRef<OpFoldResult> sizes,
-                   Type elementType, ArrayRef<GeneratedInput> inputs,
-                   llvm::function_ref<Value(OpBuilder &, Location, Value position,
-                                            ValueRange inputs)>
+Value createRandom(OpBuilder &builder, Location loc,
+                   ArrayRef<OpFoldResult> sizes, Type elementType,
+                   ArrayRef<GeneratedInput> inputs,
+                   llvm::function_ref<Value(OpBuilder &, Location,
+                                            Value position, ValueRange inputs)>
                        draw) {
   IndexBuilder outside(builder, loc);
   SmallVector<Value> sizeValues;
@@ -114,7 +118,8 @@ SmallVector<OpFoldResult> getResultSizes(OpBuilder &builder, OpTy op,
   if (!operands.empty())
     return getRuntimeSizes(builder, op.getLoc(), operands[0]);
   SmallVector<OpFoldResult> sizes;
-  for (int64_t size : cast<RankedTensorType>(op.getOutput().getType()).getShape())
+  for (int64_t size :
+       cast<RankedTensorType>(op.getOutput().getType()).getShape())
     sizes.push_back(builder.getIndexAttr(size));
   return sizes;
 }
@@ -127,15 +132,16 @@ struct LowerUniform : OnnxLowering<OpTy> {
                   ConversionPatternRewriter &rewriter) const override {
     RandomSource source(op, op.getSeed());
     Type type = onnx::getElementType(op.getOutput());
-    double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
+    double low = op.getLow().convertToDouble(),
+           high = op.getHigh().convertToDouble();
     Value result = createRandom(
         rewriter, op.getLoc(),
         getResultSizes(rewriter, op, adaptor.getOperands()), type, {},
         [&](OpBuilder &b, Location l, Value position, ValueRange) {
           ScalarBuilder s(b, l, false);
           Value unit = source.getUniform(b, l, position, type, 0);
-          Value scaled = s.add(s.mul(unit, s.like(unit, high - low)),
-                               s.like(unit, low));
+          Value scaled =
+              s.add(s.mul(unit, s.like(unit, high - low)), s.like(unit, low));
           return s.convert(scaled, type, false);
         });
     replaceWithCast(rewriter, op, result);
@@ -165,8 +171,8 @@ struct LowerNormal : OnnxLowering<OpTy> {
           Value radius = s.sqrt(s.mul(logarithm, s.like(u, -2)));
           Value angle = s.mul(v, s.like(v, 6.283185307179586));
           Value normal = s.mul(radius, s.create<math::CosOp>(angle));
-          Value scaled = s.add(s.mul(normal, s.like(normal, scale)),
-                               s.like(normal, mean));
+          Value scaled =
+              s.add(s.mul(normal, s.like(normal, scale)), s.like(normal, mean));
           return s.convert(scaled, type, false);
         });
     replaceWithCast(rewriter, op, result);
@@ -181,19 +187,22 @@ struct LowerBernoulli : OnnxLowering<onnx::BernoulliOp> {
                   ConversionPatternRewriter &rewriter) const override {
     RandomSource source(op, op.getSeed());
     Value input = adaptor.getInput();
-    Type memoryType = getElementTypeOrSelf(convertOnnxType(op.getOutput().getType()));
+    Type memoryType =
+        getElementTypeOrSelf(convertOnnxType(op.getOutput().getType()));
     GeneratedInput probabilities{
         input, llvm::to_vector(llvm::seq<int64_t>(
                    0, cast<RankedTensorType>(input.getType()).getRank()))};
     Value result = createRandom(
         rewriter, op.getLoc(), getRuntimeSizes(rewriter, op.getLoc(), input),
         memoryType, probabilities,
-        [&](OpBuilder &b, Location l, Value position, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, Value position,
+            ValueRange args) -> Value {
           ScalarBuilder s(b, l, false);
           Value probability = s.widen(args[0]);
           Value unit =
               source.getUniform(b, l, position, probability.getType(), 0);
-          Value hit = s.compare(ScalarBuilder::Compare::Less, unit, probability);
+          Value hit =
+              s.compare(ScalarBuilder::Compare::Less, unit, probability);
           return s.select(hit, createScalarConstant(b, l, 1, memoryType),
                           createScalarConstant(b, l, 0, memoryType));
         });
@@ -210,7 +219,8 @@ struct LowerMultinomial : OnnxLowering<onnx::MultinomialOp> {
     Location loc = op.getLoc();
     RandomSource source(op, op.getSeed());
     Value input = adaptor.getInput();
-    SmallVector<OpFoldResult> inputSizes = getRuntimeSizes(rewriter, loc, input);
+    SmallVector<OpFoldResult> inputSizes =
+        getRuntimeSizes(rewriter, loc, input);
     IndexBuilder outside(rewriter, loc);
     Value classes = outside.get(inputSizes[1]);
     Value samples = outside.constant(op.getSampleSize());
@@ -237,13 +247,13 @@ struct LowerMultinomial : OnnxLowering<onnx::MultinomialOp> {
                 // In (0, 1), so that both logarithms are finite.
                 u = s.add(u, s.like(u, 0x1p-54));
                 Value noise = s.negate(s.log(s.negate(s.log(u))));
-                Value logit = s.convert(
-                    tensor::ExtractOp::create(inner, innerLoc, input,
-                                              ValueRange{at[0], i}),
-                    f64, false);
+                Value logit =
+                    s.convert(tensor::ExtractOp::create(inner, innerLoc, input,
+                                                        ValueRange{at[0], i}),
+                              f64, false);
                 Value score = s.add(logit, noise);
-                Value wins =
-                    s.compare(ScalarBuilder::Compare::Greater, score, carried[1]);
+                Value wins = s.compare(ScalarBuilder::Compare::Greater, score,
+                                       carried[1]);
                 return {s.select(wins, i, carried[0]),
                         s.select(wins, score, carried[1])};
               });
@@ -293,21 +303,24 @@ struct LowerDropout : OnnxLowering<onnx::DropoutOp> {
         [&](OpBuilder &b, Location l, Value position, ValueRange) -> Value {
           ScalarBuilder s(b, l, false);
           Value unit = source.getUniform(b, l, position, ratio.getType(), 0);
-          Value kept = s.compare(ScalarBuilder::Compare::GreaterOrEqual, unit, ratio);
+          Value kept =
+              s.compare(ScalarBuilder::Compare::GreaterOrEqual, unit, ratio);
           return s.create<arith::ExtUIOp>(i8, kept);
         });
-    SmallVector<int64_t> dims = llvm::to_vector(
-        llvm::seq<int64_t>(0, cast<RankedTensorType>(data.getType()).getRank()));
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(
+        0, cast<RankedTensorType>(data.getType()).getRank()));
     Value scale = outside.div(outside.like(ratio, 1),
                               outside.sub(outside.like(ratio, 1), ratio));
     Value output = createGenerated(
         rewriter, loc, sizes, type, {GeneratedInput{data, dims}, {mask, dims}},
-        [&](OpBuilder &b, Location l, ArrayRef<Value>, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value>,
+            ValueRange args) -> Value {
           ScalarBuilder s(b, l, false);
           Value kept = s.compare(ScalarBuilder::Compare::NotEqual, args[1],
                                  createScalarConstant(b, l, 0, i8));
           Value scaled = s.mul(s.widen(args[0]), scale);
-          return s.convert(s.select(kept, scaled, s.like(scaled, 0)), type, false);
+          return s.convert(s.select(kept, scaled, s.like(scaled, 0)), type,
+                           false);
         });
     replace(rewriter, op, output, mask);
     return success();
@@ -328,16 +341,18 @@ private:
   static void replace(ConversionPatternRewriter &rewriter, onnx::DropoutOp op,
                       Value output, Value mask) {
     Location loc = op.getLoc();
-    rewriter.replaceOp(
-        op, {createCast(rewriter, loc, output, convertOnnxType(op.getOutput().getType())),
-             createCast(rewriter, loc, mask, convertOnnxType(op.getMask().getType()))});
+    rewriter.replaceOp(op,
+                       {createCast(rewriter, loc, output,
+                                   convertOnnxType(op.getOutput().getType())),
+                        createCast(rewriter, loc, mask,
+                                   convertOnnxType(op.getMask().getType()))});
   }
 };
 
 } // namespace
 
-void onnx_aot::populateOnnxToLinalgRandomPatterns(const LoweringContext &lowering,
-                                                  RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgRandomPatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerUniform<onnx::RandomUniformOp>,
                LowerUniform<onnx::RandomUniformLikeOp>,
                LowerNormal<onnx::RandomNormalOp>,

@@ -265,7 +265,8 @@ SmallVector<Value> Layer::runDirection(int64_t index, bool reverse, Value &y) {
         Value next = tensor::InsertSliceOp::create(ob, loc, shown, values[0],
                                                    offsets, sizes, strides);
         SmallVector<Value> all{next};
-        for (auto [state, before] : llvm::zip_equal(states, values.drop_front()))
+        for (auto [state, before] :
+             llvm::zip_equal(states, values.drop_front()))
           all.push_back(overwrite(ob, loc, state, before));
         return all;
       });

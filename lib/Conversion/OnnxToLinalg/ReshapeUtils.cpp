@@ -1,4 +1,5 @@
-//===- ReshapeUtils.cpp - views of the same elements ------------------------===//
+//===- ReshapeUtils.cpp - views of the same elements
+//------------------------===//
 
 #include "ReshapeUtils.h"
 #include "Generate.h"
@@ -122,8 +123,9 @@ Value createReshape(OpBuilder &builder, Location loc, Value tensor,
   for (auto [dim, size] : llvm::zip_equal(to, sizes)) {
     bool isStatic = dim.isStatic();
     toSizes.push_back(isStatic ? dim.getStatic() : ShapedType::kDynamic);
-    mixed.push_back(isStatic ? OpFoldResult(builder.getIndexAttr(dim.getStatic()))
-                             : getValueOrCreateConstantIndexOp(builder, loc, size));
+    mixed.push_back(isStatic
+                        ? OpFoldResult(builder.getIndexAttr(dim.getStatic()))
+                        : getValueOrCreateConstantIndexOp(builder, loc, size));
   }
   auto toType = RankedTensorType::get(toSizes, elementType);
   if (fromType == toType && llvm::equal(from, to))
@@ -131,11 +133,12 @@ Value createReshape(OpBuilder &builder, Location loc, Value tensor,
   // A shape tensor stays a list of scalars.
   if (auto made = tensor.getDefiningOp<tensor::FromElementsOp>())
     if (toType.hasStaticShape())
-      return tensor::FromElementsOp::create(builder, loc, toType,
-                                            SmallVector<Value>(made.getElements()));
-  if (llvm::is_contained(toSizes, 0) || llvm::is_contained(fromType.getShape(), 0))
-    return createCast(builder, loc, createEmpty(builder, loc, mixed, elementType),
-                      toType);
+      return tensor::FromElementsOp::create(
+          builder, loc, toType, SmallVector<Value>(made.getElements()));
+  if (llvm::is_contained(toSizes, 0) ||
+      llvm::is_contained(fromType.getShape(), 0))
+    return createCast(builder, loc,
+                      createEmpty(builder, loc, mixed, elementType), toType);
   if (from.empty() || to.empty())
     return createScalarReshape(builder, loc, tensor, toType);
   SmallVector<Group> groups = getGroups(builder.getContext(), from, to);
@@ -156,8 +159,8 @@ Value createReshape(OpBuilder &builder, Location loc, Value tensor,
         ArrayRef(toSizes).slice(group.toBegin, group.toEnd - group.toBegin);
     collapsed.push_back(getProductSize(fromSizes));
     middle.push_back(getProductSize(part));
-    fromGroups.push_back(llvm::to_vector<2>(
-        llvm::seq<int64_t>(group.fromBegin, group.fromEnd)));
+    fromGroups.push_back(
+        llvm::to_vector<2>(llvm::seq<int64_t>(group.fromBegin, group.fromEnd)));
     toGroups.push_back(
         llvm::to_vector<2>(llvm::seq<int64_t>(group.toBegin, group.toEnd)));
   }
@@ -169,13 +172,14 @@ Value createReshape(OpBuilder &builder, Location loc, Value tensor,
   result = createCast(builder, loc, result,
                       RankedTensorType::get(middle, elementType));
   if (to.size() != groups.size())
-    result = tensor::ExpandShapeOp::create(builder, loc, toType, result, toGroups,
-                                           mixed);
+    result = tensor::ExpandShapeOp::create(builder, loc, toType, result,
+                                           toGroups, mixed);
   return result;
 }
 
 /// Dimensions of a converted tensor: constants and nothing else.
-static onnx::Shape getStaticDims(MLIRContext *context, ArrayRef<int64_t> sizes) {
+static onnx::Shape getStaticDims(MLIRContext *context,
+                                 ArrayRef<int64_t> sizes) {
   onnx::Shape dims;
   for (int64_t size : sizes)
     dims.push_back(ShapedType::isDynamic(size) ? Dim::unknown()
@@ -191,7 +195,8 @@ Value createReshape(OpBuilder &builder, Location loc, Value tensor,
     sizes.push_back(builder.getIndexAttr(size));
   return createReshape(
       builder, loc, tensor,
-      getStaticDims(context, cast<RankedTensorType>(tensor.getType()).getShape()),
+      getStaticDims(context,
+                    cast<RankedTensorType>(tensor.getType()).getShape()),
       getStaticDims(context, shape), sizes);
 }
 
@@ -221,25 +226,27 @@ Value createUnflat(OpBuilder &builder, Location loc, Value tensor,
 }
 
 Value createTransposed(OpBuilder &builder, Location loc, Value tensor,
-                      ArrayRef<int64_t> perm) {
+                       ArrayRef<int64_t> perm) {
   SmallVector<OpFoldResult> from = getRuntimeSizes(builder, loc, tensor), to;
   for (int64_t axis : perm)
     to.push_back(from[axis]);
-  Value empty = createEmpty(builder, loc, to,
-                            cast<RankedTensorType>(tensor.getType()).getElementType());
+  Value empty =
+      createEmpty(builder, loc, to,
+                  cast<RankedTensorType>(tensor.getType()).getElementType());
   return linalg::TransposeOp::create(builder, loc, tensor, empty, perm)
       ->getResult(0);
 }
 
 bool isEmptySlice(ArrayRef<OpFoldResult> sizes) {
-  return llvm::any_of(sizes,
-                      [](OpFoldResult size) { return isConstantIntValue(size, 0); });
+  return llvm::any_of(
+      sizes, [](OpFoldResult size) { return isConstantIntValue(size, 0); });
 }
 
 Value createSlice(OpBuilder &builder, Location loc, Value tensor,
                   ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
                   ArrayRef<OpFoldResult> strides) {
-  // What starts at the end has no elements; so much is known of a constant start.
+  // What starts at the end has no elements; so much is known of a constant
+  // start.
   auto startsAtEnd = [&](auto pair) {
     auto [offset, size] = pair;
     std::optional<int64_t> constant = getConstantIntValue(offset);
@@ -248,7 +255,8 @@ Value createSlice(OpBuilder &builder, Location loc, Value tensor,
   ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
   if (isEmptySlice(sizes) ||
       llvm::any_of(llvm::zip_equal(offsets, shape), startsAtEnd))
-    return createEmpty(builder, loc, sizes, getElementTypeOrSelf(tensor.getType()));
+    return createEmpty(builder, loc, sizes,
+                       getElementTypeOrSelf(tensor.getType()));
   return tensor::ExtractSliceOp::create(builder, loc, tensor, offsets, sizes,
                                         strides);
 }

@@ -28,9 +28,10 @@ mlir::Value createUnflat(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value tensor,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
-/// linalg.transpose: dimension i of the result is dimension perm[i] of `tensor`.
+/// linalg.transpose: dimension i of the result is dimension perm[i] of
+/// `tensor`.
 mlir::Value createTransposed(mlir::OpBuilder &builder, mlir::Location loc,
-                            mlir::Value tensor, llvm::ArrayRef<int64_t> perm);
+                             mlir::Value tensor, llvm::ArrayRef<int64_t> perm);
 
 /// Whether one of the sizes is known to be 0.
 bool isEmptySlice(llvm::ArrayRef<mlir::OpFoldResult> sizes);

@@ -1,4 +1,5 @@
-//===- Scatter.cpp - lower ScatterElements, ScatterND and TensorScatter -----===//
+//===- Scatter.cpp - lower ScatterElements, ScatterND and TensorScatter
+//-----===//
 //
 // Updates are applied one after the other in row-major order: of several to one
 // place the last one wins, and reductions are summed in a fixed order.
@@ -16,8 +17,8 @@ using namespace onnx_aot;
 namespace {
 
 /// The element that an update leaves behind.
-Value combine(OpBuilder &builder, Location loc, StringRef reduction, Value current,
-              Value update, bool isUnsigned) {
+Value combine(OpBuilder &builder, Location loc, StringRef reduction,
+              Value current, Value update, bool isUnsigned) {
   ScalarBuilder scalars(builder, loc, isUnsigned);
   if (reduction == "none")
     return update;
@@ -48,11 +49,11 @@ Value scatter(OpBuilder &builder, Location loc, Value data, Value updates,
       })[0];
 }
 
-/// Known to have no elements: nothing is written, and a slice of it would lie out
-/// of bounds.
+/// Known to have no elements: nothing is written, and a slice of it would lie
+/// out of bounds.
 bool isEmpty(Value tensor) {
-  return llvm::is_contained(
-      cast<RankedTensorType>(tensor.getType()).getShape(), 0);
+  return llvm::is_contained(cast<RankedTensorType>(tensor.getType()).getShape(),
+                            0);
 }
 
 struct LowerScatterElements : OnnxLowering<onnx::ScatterElementsOp> {
@@ -88,16 +89,17 @@ struct LowerScatterElements : OnnxLowering<onnx::ScatterElementsOp> {
                     "indices are larger than data in dimension " + Twine(i));
     }
     rewriter.replaceOp(
-        op, scatter(rewriter, loc, data, adaptor.getUpdates(), op.getReduction(),
-                    onnx::getElementType(op.getData()).isUnsignedInteger(),
-                    [&](OpBuilder &b, Location l, ArrayRef<Value> at) {
-                      IndexBuilder inside(b, l);
-                      Value index = tensor::ExtractOp::create(b, l, indices, at);
-                      SmallVector<Value> place(at);
-                      place[axis] =
-                          inside.wrapIndex(inside.fromInteger(index), size);
-                      return place;
-                    }));
+        op,
+        scatter(rewriter, loc, data, adaptor.getUpdates(), op.getReduction(),
+                onnx::getElementType(op.getData()).isUnsignedInteger(),
+                [&](OpBuilder &b, Location l, ArrayRef<Value> at) {
+                  IndexBuilder inside(b, l);
+                  Value index = tensor::ExtractOp::create(b, l, indices, at);
+                  SmallVector<Value> place(at);
+                  place[axis] =
+                      inside.wrapIndex(inside.fromInteger(index), size);
+                  return place;
+                }));
     return success();
   }
 };
@@ -120,13 +122,15 @@ struct LowerScatterND : OnnxLowering<onnx::ScatterNDOp> {
     int64_t depth = indexType.getDimSize(outer);
     IndexBuilder outside(rewriter, loc);
     SmallVector<OpFoldResult> dataSizes = getRuntimeSizes(rewriter, loc, data);
-    SmallVector<OpFoldResult> expected = getRuntimeSizes(rewriter, loc, indices);
+    SmallVector<OpFoldResult> expected =
+        getRuntimeSizes(rewriter, loc, indices);
     expected.pop_back();
     llvm::append_range(expected, ArrayRef(dataSizes).drop_front(depth));
     SmallVector<OpFoldResult> updateSizes =
         getRuntimeSizes(rewriter, loc, adaptor.getUpdates());
     if (expected.size() != updateSizes.size())
-      return unsupported(op, "the rank of updates does not fit data and indices");
+      return unsupported(op,
+                         "the rank of updates does not fit data and indices");
     for (auto [want, got] : llvm::zip_equal(expected, updateSizes))
       createCheck(rewriter, op,
                   outside.compare(arith::CmpIPredicate::eq, outside.get(want),
@@ -137,22 +141,23 @@ struct LowerScatterND : OnnxLowering<onnx::ScatterNDOp> {
       addressed.push_back(outside.get(size));
     checkAddresses(rewriter, op, indices, addressed);
     rewriter.replaceOp(
-        op, scatter(rewriter, loc, data, adaptor.getUpdates(), op.getReduction(),
-                    onnx::getElementType(op.getData()).isUnsignedInteger(),
-                    [&](OpBuilder &b, Location l, ArrayRef<Value> at) {
-                      IndexBuilder inside(b, l);
-                      SmallVector<Value> address(at.take_front(outer)), place;
-                      for (auto [i, size] : llvm::enumerate(addressed)) {
-                        address.push_back(inside.constant(i));
-                        Value index =
-                            tensor::ExtractOp::create(b, l, indices, address);
-                        address.pop_back();
-                        place.push_back(inside.wrapIndex(
-                            inside.fromInteger(index), size));
-                      }
-                      llvm::append_range(place, at.drop_front(outer));
-                      return place;
-                    }));
+        op,
+        scatter(rewriter, loc, data, adaptor.getUpdates(), op.getReduction(),
+                onnx::getElementType(op.getData()).isUnsignedInteger(),
+                [&](OpBuilder &b, Location l, ArrayRef<Value> at) {
+                  IndexBuilder inside(b, l);
+                  SmallVector<Value> address(at.take_front(outer)), place;
+                  for (auto [i, size] : llvm::enumerate(addressed)) {
+                    address.push_back(inside.constant(i));
+                    Value index =
+                        tensor::ExtractOp::create(b, l, indices, address);
+                    address.pop_back();
+                    place.push_back(
+                        inside.wrapIndex(inside.fromInteger(index), size));
+                  }
+                  llvm::append_range(place, at.drop_front(outer));
+                  return place;
+                }));
     return success();
   }
 };
@@ -181,12 +186,13 @@ struct LowerTensorScatter : OnnxLowering<onnx::TensorScatterOp> {
       createCheck(rewriter, op,
                   outside.compare(i == axis ? arith::CmpIPredicate::sle
                                             : arith::CmpIPredicate::eq,
-                                  outside.get(written[i]), outside.get(sizes[i])),
+                                  outside.get(written[i]),
+                                  outside.get(sizes[i])),
                   "update does not fit past_cache in dimension " + Twine(i));
     // The last place where a run may start.
-    Value end = isCircular
-                    ? length
-                    : outside.add(outside.sub(length, count), outside.constant(1));
+    Value end = isCircular ? length
+                           : outside.add(outside.sub(length, count),
+                                         outside.constant(1));
     if (starts)
       checkIndices(rewriter, op, op.getWriteIndices(), starts, end);
     SmallVector<GeneratedInput> inputs{
@@ -195,9 +201,11 @@ struct LowerTensorScatter : OnnxLowering<onnx::TensorScatterOp> {
       inputs.push_back({starts, {0}});
     Value result = createGenerated(
         rewriter, loc, sizes, type.getElementType(), inputs,
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           IndexBuilder inside(b, l);
-          Value start = starts ? inside.fromInteger(args[1]) : inside.constant(0);
+          Value start =
+              starts ? inside.fromInteger(args[1]) : inside.constant(0);
           Value offset = inside.sub(at[axis], start);
           if (isCircular)
             offset = inside.select(inside.isNegative(offset),
@@ -226,8 +234,8 @@ struct LowerTensorScatter : OnnxLowering<onnx::TensorScatterOp> {
 
 } // namespace
 
-void onnx_aot::populateOnnxToLinalgScatterPatterns(const LoweringContext &lowering,
-                                                   RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgScatterPatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerScatterElements, LowerScatterND, LowerTensorScatter>(
       lowering, patterns.getContext());
 }

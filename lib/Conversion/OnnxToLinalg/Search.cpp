@@ -1,4 +1,5 @@
-//===- Search.cpp - lower OneHot, NonZero, TopK and Compress ----------------===//
+//===- Search.cpp - lower OneHot, NonZero, TopK and Compress
+//----------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"
@@ -25,10 +26,10 @@ struct LowerOneHot : OnnxLowering<onnx::OneHotOp> {
     Value depth = toIndex(rewriter, loc,
                           getOnlyElement(rewriter, loc, adaptor.getDepth()),
                           op.getDepth());
-    createCheck(rewriter, op,
-                outside.compare(arith::CmpIPredicate::sge, depth,
-                                outside.constant(0)),
-                "depth is negative");
+    createCheck(
+        rewriter, op,
+        outside.compare(arith::CmpIPredicate::sge, depth, outside.constant(0)),
+        "depth is negative");
     SmallVector<Value> values(2);
     for (int64_t i : {0, 1})
       values[i] = rewriter.createOrFold<tensor::ExtractOp>(
@@ -41,11 +42,12 @@ struct LowerOneHot : OnnxLowering<onnx::OneHotOp> {
         input.dims.push_back(i);
     Value result = createGenerated(
         rewriter, loc, sizes, values[0].getType(), input,
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           IndexBuilder inside(b, l);
           Value index = toIndex(b, l, args[0], op.getIndices());
-          index = inside.select(inside.isNegative(index), inside.add(index, depth),
-                                index);
+          index = inside.select(inside.isNegative(index),
+                                inside.add(index, depth), index);
           Value hit = inside.compare(arith::CmpIPredicate::eq, index, at[axis]);
           return arith::SelectOp::create(b, l, hit, values[1], values[0]);
         });
@@ -71,9 +73,10 @@ private:
 Value isNonZero(OpBuilder &builder, Location loc, Value scalar) {
   Value zero = createScalarConstant(builder, loc, 0, scalar.getType());
   if (isa<FloatType>(scalar.getType()))
-    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, scalar,
-                                 zero);
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, scalar, zero);
+    return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE,
+                                 scalar, zero);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, scalar,
+                               zero);
 }
 
 /// How many elements of the first `sizes` of a tensor are not zero.
@@ -85,7 +88,8 @@ Value countNonZero(OpBuilder &builder, Location loc, Value tensor,
       [&](OpBuilder &b, Location l, ArrayRef<Value> at,
           ValueRange carried) -> SmallVector<Value> {
         IndexBuilder inside(b, l);
-        Value hit = isNonZero(b, l, tensor::ExtractOp::create(b, l, tensor, at));
+        Value hit =
+            isNonZero(b, l, tensor::ExtractOp::create(b, l, tensor, at));
         return {inside.add(carried[0], inside.select(hit, inside.constant(1),
                                                      inside.constant(0)))};
       })[0];
@@ -103,7 +107,8 @@ struct LowerNonZero : OnnxLowering<onnx::NonZeroOp> {
     Value count = countNonZero(rewriter, loc, x, sizes);
     Type i64 = rewriter.getI64Type();
     Value empty = createEmpty(
-        rewriter, loc, {rewriter.getIndexAttr(rank), getAsOpFoldResult(count)}, i64);
+        rewriter, loc, {rewriter.getIndexAttr(rank), getAsOpFoldResult(count)},
+        i64);
     Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
     SmallVector<Value> filled = createLoopNest(
         rewriter, loc, sizes, {empty, zero},
@@ -124,7 +129,9 @@ struct LowerNonZero : OnnxLowering<onnx::NonZeroOp> {
                 }
                 return {result, inside.add(carried[1], inside.constant(1))};
               },
-              [&](OpBuilder &, Location) { return SmallVector<Value>(carried); });
+              [&](OpBuilder &, Location) {
+                return SmallVector<Value>(carried);
+              });
         });
     replaceWithCast(rewriter, op, filled[0]);
     return success();
@@ -146,7 +153,8 @@ struct LowerCompress : OnnxLowering<onnx::CompressOp> {
       input = createFlat(rewriter, loc, input);
     IndexBuilder outside(rewriter, loc);
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
-    // A condition may be shorter than the dimension; longer, the rest is unused.
+    // A condition may be shorter than the dimension; longer, the rest is
+    // unused.
     OpFoldResult searched = getAsOpFoldResult(
         outside.min(outside.get(getRuntimeSizes(rewriter, loc, condition)[0]),
                     outside.get(sizes[axis])));
@@ -157,22 +165,26 @@ struct LowerCompress : OnnxLowering<onnx::CompressOp> {
         rewriter, loc, searched, {positions, outside.constant(0)},
         [&](OpBuilder &b, Location l, ArrayRef<Value> at,
             ValueRange carried) -> SmallVector<Value> {
-          Value hit = isNonZero(b, l, tensor::ExtractOp::create(b, l, condition, at));
+          Value hit =
+              isNonZero(b, l, tensor::ExtractOp::create(b, l, condition, at));
           return createIf(
               b, l, hit,
               [&](OpBuilder &then, Location thenLoc) -> SmallVector<Value> {
                 IndexBuilder inside(then, thenLoc);
-                return {tensor::InsertOp::create(then, thenLoc, at[0], carried[0],
-                                                 carried[1]),
+                return {tensor::InsertOp::create(then, thenLoc, at[0],
+                                                 carried[0], carried[1]),
                         inside.add(carried[1], inside.constant(1))};
               },
-              [&](OpBuilder &, Location) { return SmallVector<Value>(carried); });
+              [&](OpBuilder &, Location) {
+                return SmallVector<Value>(carried);
+              });
         })[0];
     sizes[axis] = getAsOpFoldResult(count);
     Value result = createGenerated(
         rewriter, loc, sizes, getElementTypeOrSelf(input.getType()),
         GeneratedInput{positions, {axis}},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           SmallVector<Value> source(at);
           source[axis] = args[0];
           return tensor::ExtractOp::create(b, l, input, source);
@@ -185,8 +197,8 @@ struct LowerCompress : OnnxLowering<onnx::CompressOp> {
 //===--- TopK -------------------------------------------------------------===//
 
 /// i1: a goes strictly before b. NaN is the greatest number of all.
-Value goesBefore(OpBuilder &builder, Location loc, Value a, Value b, bool largest,
-                 bool isUnsigned) {
+Value goesBefore(OpBuilder &builder, Location loc, Value a, Value b,
+                 bool largest, bool isUnsigned) {
   ScalarBuilder scalars(builder, loc, isUnsigned);
   if (!largest)
     std::swap(a, b);
@@ -212,7 +224,8 @@ struct LowerTopK : OnnxLowering<onnx::TopKOp> {
     IndexBuilder outside(rewriter, loc);
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, x);
     Value size = outside.get(sizes[axis]), zero = outside.constant(0);
-    Value k = outside.fromInteger(getOnlyElement(rewriter, loc, adaptor.getK()));
+    Value k =
+        outside.fromInteger(getOnlyElement(rewriter, loc, adaptor.getK()));
     createCheck(rewriter, op,
                 outside.compare(arith::CmpIPredicate::ule, k, size),
                 "k is negative or larger than the dimension");
@@ -227,11 +240,12 @@ struct LowerTopK : OnnxLowering<onnx::TopKOp> {
     SmallVector<Value> results = createLoopNest(
         rewriter, loc, rows, {values, indices},
         [&](OpBuilder &b, Location l, ArrayRef<Value> row, ValueRange carried) {
-          return createLoop(
-              b, l, searched, carried,
-              [&](OpBuilder &inner, Location innerLoc, Value i, ValueRange lists) {
-                return insert(inner, innerLoc, op, x, row, axis, i, k, lists);
-              });
+          return createLoop(b, l, searched, carried,
+                            [&](OpBuilder &inner, Location innerLoc, Value i,
+                                ValueRange lists) {
+                              return insert(inner, innerLoc, op, x, row, axis,
+                                            i, k, lists);
+                            });
         });
     rewriter.replaceOp(
         op, {createCast(rewriter, loc, results[0],
@@ -243,9 +257,10 @@ struct LowerTopK : OnnxLowering<onnx::TopKOp> {
 
 private:
   /// Inserts element i of a row into the row's sorted list of at most k.
-  static SmallVector<Value> insert(OpBuilder &builder, Location loc, onnx::TopKOp op,
-                                   Value x, ArrayRef<Value> row, int64_t axis,
-                                   Value i, Value k, ValueRange lists) {
+  static SmallVector<Value> insert(OpBuilder &builder, Location loc,
+                                   onnx::TopKOp op, Value x,
+                                   ArrayRef<Value> row, int64_t axis, Value i,
+                                   Value k, ValueRange lists) {
     IndexBuilder outside(builder, loc);
     bool largest = op.getLargest() != 0;
     bool isUnsigned = onnx::getElementType(op.getX()).isUnsignedInteger();
@@ -292,8 +307,9 @@ private:
     Value number =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), i);
     SmallVector<Value> results;
-    for (auto [list, added] : {std::pair<Value, Value>{loop.getResult(1), element},
-                               {loop.getResult(2), number}}) {
+    for (auto [list, added] :
+         {std::pair<Value, Value>{loop.getResult(1), element},
+          {loop.getResult(2), number}}) {
       Value old = tensor::ExtractOp::create(builder, loc, list, at(target));
       Value next = arith::SelectOp::create(builder, loc, fits, added, old);
       results.push_back(
@@ -305,8 +321,8 @@ private:
 
 } // namespace
 
-void onnx_aot::populateOnnxToLinalgSearchPatterns(const LoweringContext &lowering,
-                                                  RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgSearchPatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerOneHot, LowerNonZero, LowerCompress, LowerTopK>(
       lowering, patterns.getContext());
 }

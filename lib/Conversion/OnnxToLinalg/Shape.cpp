@@ -1,4 +1,5 @@
-//===- Shape.cpp - lower ops that read or change only the shape -------------===//
+//===- Shape.cpp - lower ops that read or change only the shape
+//-------------===//
 
 #include "ReshapeUtils.h"
 #include "ShapeScalars.h"
@@ -32,7 +33,8 @@ struct LowerShape : OnnxLowering<onnx::ShapeOp> {
     Type i64 = builder.getI64Type();
     if (std::optional<int64_t> constant = getConstantIntValue(size))
       return createScalarConstant(builder, loc, *constant, i64);
-    return builder.createOrFold<arith::IndexCastOp>(loc, i64, cast<Value>(size));
+    return builder.createOrFold<arith::IndexCastOp>(loc, i64,
+                                                    cast<Value>(size));
   }
 };
 
@@ -55,8 +57,9 @@ struct LowerSize : OnnxLowering<onnx::SizeOp> {
 };
 
 /// Sizes of a Reshape from the elements of its shape operand.
-SmallVector<OpFoldResult> getReshapeSizes(OpBuilder &builder, onnx::ReshapeOp op,
-                                          Value data, Value shape) {
+SmallVector<OpFoldResult> getReshapeSizes(OpBuilder &builder,
+                                          onnx::ReshapeOp op, Value data,
+                                          Value shape) {
   Location loc = op.getLoc();
   IndexBuilder b(builder, loc);
   SmallVector<OpFoldResult> inputSizes = getRuntimeSizes(builder, loc, data);
@@ -88,16 +91,18 @@ struct LowerReshape : OnnxLowering<onnx::ReshapeOp> {
     std::optional<onnx::Shape> from = onnx::getShape(op.getData());
     std::optional<onnx::Shape> to = onnx::getShape(op.getResult());
     if (!from || !to)
-      return unsupported(op, "the rank of the result must be known at compile time");
+      return unsupported(
+          op, "the rank of the result must be known at compile time");
     FailureOr<SmallVector<OpFoldResult>> sizes =
         getSizes(rewriter, loc, lowering, op.getResult());
     if (failed(sizes))
-      sizes = getReshapeSizes(rewriter, op, adaptor.getData(), adaptor.getShape());
+      sizes =
+          getReshapeSizes(rewriter, op, adaptor.getData(), adaptor.getShape());
     MLIRContext *context = op.getContext();
     if (onnx::getProduct(context, *from) != onnx::getProduct(context, *to))
       checkCount(rewriter, op, adaptor.getData(), *sizes);
-    rewriter.replaceOp(op, createReshape(rewriter, loc, adaptor.getData(), *from,
-                                         *to, *sizes));
+    rewriter.replaceOp(op, createReshape(rewriter, loc, adaptor.getData(),
+                                         *from, *to, *sizes));
     return success();
   }
 
@@ -140,8 +145,7 @@ SmallVector<Value> getAxisFlags(OpBuilder &builder, Operation *op, Value axes,
     createCheck(builder, op,
                 b.compare(arith::CmpIPredicate::ule, count, b.constant(1)),
                 "an axis is there twice");
-    flags.push_back(
-        b.compare(arith::CmpIPredicate::eq, count, b.constant(1)));
+    flags.push_back(b.compare(arith::CmpIPredicate::eq, count, b.constant(1)));
   }
   return flags;
 }
@@ -186,13 +190,13 @@ getSizesAtRuntime(OpBuilder &builder, onnx::SqueezeOp op,
   for (auto [size, isDropped] : llvm::zip_equal(
            sizes, getAxisFlags(builder, op, operands[1], sizes.size()))) {
     Value own = b.get(size), one = b.constant(1);
-    createCheck(builder, op,
-                b.compare(arith::CmpIPredicate::eq,
-                          b.select(isDropped, own, one), one),
-                "a dimension to drop is not 1");
+    createCheck(
+        builder, op,
+        b.compare(arith::CmpIPredicate::eq, b.select(isDropped, own, one), one),
+        "a dimension to drop is not 1");
     for (auto [index, value] : llvm::enumerate(result)) {
-      Value isHere = b.compare(arith::CmpIPredicate::eq, position,
-                               b.constant(index));
+      Value isHere =
+          b.compare(arith::CmpIPredicate::eq, position, b.constant(index));
       value = b.select(isDropped, value, b.select(isHere, own, value));
     }
     position = b.select(isDropped, position, b.add(position, one));
@@ -201,9 +205,10 @@ getSizesAtRuntime(OpBuilder &builder, onnx::SqueezeOp op,
       result, [](Value size) { return getAsOpFoldResult(size); });
 }
 
-FailureOr<SmallVector<OpFoldResult>>
-getSizesAtRuntime(OpBuilder &, onnx::FlattenOp, ArrayRef<OpFoldResult>,
-                  ValueRange, int64_t) {
+FailureOr<SmallVector<OpFoldResult>> getSizesAtRuntime(OpBuilder &,
+                                                       onnx::FlattenOp,
+                                                       ArrayRef<OpFoldResult>,
+                                                       ValueRange, int64_t) {
   return failure();
 }
 
@@ -219,44 +224,47 @@ struct LowerView : OnnxLowering<OpTy> {
     std::optional<onnx::Shape> from = onnx::getShape(input);
     std::optional<onnx::Shape> to = onnx::getShape(result);
     if (!from || !to)
-      return this->unsupported(op,
-                               "the rank of the result must be known at compile time");
+      return this->unsupported(
+          op, "the rank of the result must be known at compile time");
     FailureOr<SmallVector<OpFoldResult>> sizes =
         getSizes(rewriter, loc, this->lowering, result);
     if (failed(sizes))
       sizes = getSizesAtRuntime(
-          rewriter, op, getRuntimeSizes(rewriter, loc, adaptor.getOperands()[0]),
+          rewriter, op,
+          getRuntimeSizes(rewriter, loc, adaptor.getOperands()[0]),
           adaptor.getOperands(), to->size());
     if (failed(sizes))
       return this->unsupported(op, "sizes must be known at compile time");
     if constexpr (std::is_same_v<OpTy, onnx::SqueezeOp>)
       if (!op.getAxes())
         checkNotOne(rewriter, op, adaptor.getOperands()[0]);
-    rewriter.replaceOp(op, createReshape(rewriter, loc, adaptor.getOperands()[0],
-                                         *from, *to, *sizes));
+    rewriter.replaceOp(op,
+                       createReshape(rewriter, loc, adaptor.getOperands()[0],
+                                     *from, *to, *sizes));
     return success();
   }
 
 private:
-  /// Without axes every 1 goes; one that only the run finds would change the rank.
+  /// Without axes every 1 goes; one that only the run finds would change the
+  /// rank.
   static void checkNotOne(OpBuilder &builder, Operation *op, Value data) {
     IndexBuilder b(builder, op->getLoc());
     for (OpFoldResult size : getRuntimeSizes(builder, op->getLoc(), data))
       if (!getConstantIntValue(size))
-        createCheck(builder, op,
-                    b.compare(arith::CmpIPredicate::ne, b.get(size),
-                              b.constant(1)),
-                    "a dimension that is dropped without being in axes must be "
-                    "known to be 1 at compile time");
+        createCheck(
+            builder, op,
+            b.compare(arith::CmpIPredicate::ne, b.get(size), b.constant(1)),
+            "a dimension that is dropped without being in axes must be "
+            "known to be 1 at compile time");
   }
 };
 
 } // namespace
 
-void onnx_aot::populateOnnxToLinalgShapePatterns(const LoweringContext &lowering,
-                                                 RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgShapePatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<LowerShape, LowerSize, LowerReshape, LowerView<onnx::FlattenOp>,
-               LowerView<onnx::SqueezeOp>, LowerView<onnx::UnsqueezeOp>>(lowering,
-                                                                         context);
+               LowerView<onnx::SqueezeOp>, LowerView<onnx::UnsqueezeOp>>(
+      lowering, context);
 }

@@ -1,4 +1,5 @@
-//===- ShapeMaking.cpp - lower ops that make or mask tensors ----------------===//
+//===- ShapeMaking.cpp - lower ops that make or mask tensors
+//----------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"
@@ -15,9 +16,11 @@ struct LowerConstantOfShape : OnnxLowering<onnx::ConstantOfShapeOp> {
   matchAndRewrite(onnx::ConstantOfShapeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto type = dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
     if (!type)
-      return unsupported(op, "the rank of the result must be known at compile time");
+      return unsupported(
+          op, "the rank of the result must be known at compile time");
     Value fill = getFill(rewriter, op, type.getElementType());
     if (!fill)
       return unsupported(op, "value of an unknown kind");
@@ -43,7 +46,8 @@ struct LowerConstantOfShape : OnnxLowering<onnx::ConstantOfShapeOp> {
   }
 
 private:
-  static Value getFill(OpBuilder &builder, onnx::ConstantOfShapeOp op, Type type) {
+  static Value getFill(OpBuilder &builder, onnx::ConstantOfShapeOp op,
+                       Type type) {
     Location loc = op.getLoc();
     if (!op.getValue())
       return createScalarConstant(builder, loc, 0, type);
@@ -58,7 +62,8 @@ private:
     APInt value = *dense.value_begin<APInt>();
     return arith::ConstantOp::create(
         builder, loc,
-        IntegerAttr::get(type, value.zextOrTrunc(type.getIntOrFloatBitWidth())));
+        IntegerAttr::get(type,
+                         value.zextOrTrunc(type.getIntOrFloatBitWidth())));
   }
 };
 
@@ -76,17 +81,20 @@ struct LowerRange : OnnxLowering<onnx::RangeOp> {
         getSizes(rewriter, loc, lowering, op.getResult());
     if (failed(sizes))
       sizes = SmallVector<OpFoldResult>{
-          isa<FloatType>(type) ? countFloats(rewriter, op, start, limit, delta)
-                               : countIntegers(rewriter, op, start, limit, delta)};
+          isa<FloatType>(type)
+              ? countFloats(rewriter, op, start, limit, delta)
+              : countIntegers(rewriter, op, start, limit, delta)};
     Value result = createGenerated(
         rewriter, loc, *sizes, type, {},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> indices, ValueRange) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> indices,
+            ValueRange) -> Value {
           if (!isa<FloatType>(type)) {
             Value i = arith::IndexCastOp::create(b, l, type, indices[0]);
             Value step = arith::MulIOp::create(b, l, i, delta);
             return arith::AddIOp::create(b, l, start, step);
           }
-          Value i = arith::IndexCastOp::create(b, l, b.getI64Type(), indices[0]);
+          Value i =
+              arith::IndexCastOp::create(b, l, b.getI64Type(), indices[0]);
           i = arith::SIToFPOp::create(b, l, type, i);
           Value step = arith::MulFOp::create(b, l, i, delta);
           return arith::AddFOp::create(b, l, start, step);
@@ -99,7 +107,8 @@ private:
   static OpFoldResult countIntegers(OpBuilder &builder, onnx::RangeOp op,
                                     Value start, Value limit, Value delta) {
     IndexBuilder b(builder, op.getLoc());
-    Value step = b.fromInteger(delta), zero = b.constant(0), one = b.constant(1);
+    Value step = b.fromInteger(delta), zero = b.constant(0),
+          one = b.constant(1);
     createCheck(builder, op, b.compare(arith::CmpIPredicate::ne, step, zero),
                 "delta is 0");
     Value distance = b.sub(b.fromInteger(limit), b.fromInteger(start));
@@ -108,12 +117,13 @@ private:
     step = b.max(b.select(backward, b.sub(zero, step), step), one);
     // Rounds up without overflow.
     Value count = b.div(distance, step);
-    Value rest = b.compare(arith::CmpIPredicate::ne, b.rem(distance, step), zero);
+    Value rest =
+        b.compare(arith::CmpIPredicate::ne, b.rem(distance, step), zero);
     return getAsOpFoldResult(b.add(count, b.select(rest, one, zero)));
   }
 
-  static OpFoldResult countFloats(OpBuilder &builder, onnx::RangeOp op, Value start,
-                                  Value limit, Value delta) {
+  static OpFoldResult countFloats(OpBuilder &builder, onnx::RangeOp op,
+                                  Value start, Value limit, Value delta) {
     Location loc = op.getLoc();
     Type f64 = builder.getF64Type();
     auto widen = [&](Value value) -> Value {
@@ -148,7 +158,8 @@ struct LowerEyeLike : OnnxLowering<onnx::EyeLikeOp> {
   matchAndRewrite(onnx::EyeLikeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    auto type = dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(convertOnnxType(op.getType()));
     if (!type)
       return unsupported(op, "dtype has no memory form");
     Value one = createScalarConstant(rewriter, loc, 1, type.getElementType());
@@ -156,7 +167,8 @@ struct LowerEyeLike : OnnxLowering<onnx::EyeLikeOp> {
     Value result = createGenerated(
         rewriter, loc, getRuntimeSizes(rewriter, loc, adaptor.getInput()),
         type.getElementType(), {},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> indices, ValueRange) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> indices,
+            ValueRange) -> Value {
           IndexBuilder inside(b, l);
           Value diagonal = inside.sub(indices[1], indices[0]);
           Value hit = inside.compare(arith::CmpIPredicate::eq, diagonal,
@@ -183,7 +195,8 @@ struct LowerTrilu : OnnxLowering<onnx::TriluOp> {
       k = outside.fromInteger(getOnlyElement(rewriter, loc, adaptor.getK()));
     // Beyond the size of a matrix, k changes nothing; this cannot overflow.
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
-    Value rows = outside.get(sizes[rank - 2]), columns = outside.get(sizes[rank - 1]);
+    Value rows = outside.get(sizes[rank - 2]),
+          columns = outside.get(sizes[rank - 1]);
     k = outside.min(outside.max(k, outside.sub(outside.constant(-1), rows)),
                     outside.add(columns, outside.constant(1)));
     Value zero = createScalarConstant(rewriter, loc, 0, type.getElementType());
@@ -223,10 +236,10 @@ struct LowerReverseSequence : OnnxLowering<onnx::ReverseSequenceOp> {
           IndexBuilder inside(b, l);
           Value length = inside.min(inside.fromInteger(args[0]), steps);
           SmallVector<Value> source(indices);
-          Value reversed = inside.sub(inside.sub(length, inside.constant(1)),
-                                      indices[time]);
-          source[time] = inside.select(inside.isNegative(reversed), indices[time],
-                                       reversed);
+          Value reversed =
+              inside.sub(inside.sub(length, inside.constant(1)), indices[time]);
+          source[time] = inside.select(inside.isNegative(reversed),
+                                       indices[time], reversed);
           return tensor::ExtractOp::create(b, l, input, source);
         });
     replaceWithCast(rewriter, op, result);

@@ -1,4 +1,5 @@
-//===- ShapeMoving.cpp - lower ops that move whole dimensions ---------------===//
+//===- ShapeMoving.cpp - lower ops that move whole dimensions
+//---------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"
@@ -19,7 +20,7 @@ struct LowerTranspose : OnnxLowering<onnx::TransposeOp> {
     auto type = cast<RankedTensorType>(adaptor.getData().getType());
     replaceWithCast(rewriter, op,
                     createTransposed(rewriter, op.getLoc(), adaptor.getData(),
-                                    op.getPermutation(type.getRank())));
+                                     op.getPermutation(type.getRank())));
     return success();
   }
 };
@@ -35,15 +36,16 @@ struct LowerExpand : OnnxLowering<onnx::ExpandOp> {
     std::optional<onnx::Shape> from = onnx::getShape(op.getInput());
     std::optional<onnx::Shape> to = onnx::getShape(op.getResult());
     if (!from || !to)
-      return unsupported(op, "the rank of the result must be known at compile time");
+      return unsupported(
+          op, "the rank of the result must be known at compile time");
     Type elementType = getElementTypeOrSelf(adaptor.getInput().getType());
     FailureOr<SmallVector<OpFoldResult>> sizes =
         getSizes(rewriter, loc, lowering, op.getResult());
     if (failed(sizes))
       sizes = getExpandedSizes(rewriter, op, adaptor.getInput(),
                                adaptor.getShape(), to->size());
-    BroadcastOperand operand = broadcastOperand(rewriter, loc, adaptor.getInput(),
-                                                *from, *to, *sizes);
+    BroadcastOperand operand =
+        broadcastOperand(rewriter, loc, adaptor.getInput(), *from, *to, *sizes);
     if (operand.map.isIdentity()) {
       replaceWithCast(rewriter, op, operand.tensor);
       return success();
@@ -63,9 +65,10 @@ struct LowerExpand : OnnxLowering<onnx::ExpandOp> {
   }
 
 private:
-  static SmallVector<OpFoldResult>
-  getExpandedSizes(OpBuilder &builder, onnx::ExpandOp op, Value input, Value shape,
-                   int64_t rank) {
+  static SmallVector<OpFoldResult> getExpandedSizes(OpBuilder &builder,
+                                                    onnx::ExpandOp op,
+                                                    Value input, Value shape,
+                                                    int64_t rank) {
     Location loc = op.getLoc();
     IndexBuilder b(builder, loc);
     Value one = b.constant(1);
@@ -83,7 +86,8 @@ private:
       Value toIsOne = b.compare(arith::CmpIPredicate::eq, to, one);
       Value equal = b.compare(arith::CmpIPredicate::eq, from, to);
       Value fits = builder.createOrFold<arith::OrIOp>(
-          loc, builder.createOrFold<arith::OrIOp>(loc, fromIsOne, toIsOne), equal);
+          loc, builder.createOrFold<arith::OrIOp>(loc, fromIsOne, toIsOne),
+          equal);
       createCheck(builder, op, fits, "the shape does not fit the input's");
       sizes.push_back(b.select(fromIsOne, to, from));
     }
@@ -103,26 +107,28 @@ struct LowerTile : OnnxLowering<onnx::TileOp> {
     SmallVector<OpFoldResult> own = getRuntimeSizes(rewriter, loc, input);
     auto repeatsType = cast<RankedTensorType>(adaptor.getRepeats().getType());
     if (!repeatsType.hasStaticShape() || repeatsType.getNumElements() != rank)
-      return unsupported(op, "the number of repeats must be known at compile time");
-    SmallVector<Value> repeats = getIndexElements(rewriter, loc, adaptor.getRepeats());
+      return unsupported(op,
+                         "the number of repeats must be known at compile time");
+    SmallVector<Value> repeats =
+        getIndexElements(rewriter, loc, adaptor.getRepeats());
     // The result as repeats x size per dimension: a broadcast of the input.
     SmallVector<OpFoldResult> split, sizes;
     SmallVector<int64_t> dims;
     for (int64_t i = 0; i < rank; ++i) {
-      createCheck(rewriter, op,
-                  b.compare(arith::CmpIPredicate::sge, repeats[i], b.constant(0)),
-                  "a number of repeats is negative");
+      createCheck(
+          rewriter, op,
+          b.compare(arith::CmpIPredicate::sge, repeats[i], b.constant(0)),
+          "a number of repeats is negative");
       split.push_back(getAsOpFoldResult(repeats[i]));
       split.push_back(own[i]);
       sizes.push_back(getAsOpFoldResult(b.mul(repeats[i], b.get(own[i]))));
       dims.push_back(2 * i + 1);
     }
-    Value tiled = createGenerated(
-        rewriter, loc, split, getElementTypeOrSelf(input.getType()),
-        GeneratedInput{input, dims},
-        [](OpBuilder &, Location, ArrayRef<Value>, ValueRange args) {
-          return args[0];
-        });
+    Value tiled = createGenerated(rewriter, loc, split,
+                                  getElementTypeOrSelf(input.getType()),
+                                  GeneratedInput{input, dims},
+                                  [](OpBuilder &, Location, ArrayRef<Value>,
+                                     ValueRange args) { return args[0]; });
     if (rank > 0) {
       SmallVector<ReassociationIndices> pairs;
       for (int64_t i = 0; i < rank; ++i)
@@ -177,8 +183,8 @@ struct LowerConcat : OnnxLowering<onnx::ConcatOp> {
       result = tensor::InsertSliceOp::create(rewriter, loc,
                                              castTo(rewriter, loc, input, own),
                                              result, offsets, own, strides);
-      offsets[axis] = getAsOpFoldResult(
-          b.add(b.get(offsets[axis]), b.get(own[axis])));
+      offsets[axis] =
+          getAsOpFoldResult(b.add(b.get(offsets[axis]), b.get(own[axis])));
     }
     replaceWithCast(rewriter, op, result);
     return success();
@@ -209,8 +215,9 @@ private:
       for (auto [i, dim] : llvm::enumerate(own)) {
         if (static_cast<int64_t>(i) == axis || dim == result[i])
           continue;
-        Value expected = result[i].isStatic() ? b.constant(result[i].getStatic())
-                                              : b.get(sizes[0][i]);
+        Value expected = result[i].isStatic()
+                             ? b.constant(result[i].getStatic())
+                             : b.get(sizes[0][i]);
         createCheck(builder, op,
                     b.compare(arith::CmpIPredicate::eq, b.get(sizes[index][i]),
                               expected),
@@ -235,8 +242,8 @@ struct LowerSplit : OnnxLowering<onnx::SplitOp> {
           ArrayRef<int64_t>{op.getNumResults()})
         return unsupported(op, "split must have a length for each output");
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
-    SmallVector<Value> parts = getParts(rewriter, op, adaptor.getSplit(),
-                                        b.get(sizes[axis]), axis);
+    SmallVector<Value> parts =
+        getParts(rewriter, op, adaptor.getSplit(), b.get(sizes[axis]), axis);
     SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
     SmallVector<OpFoldResult> strides(type.getRank(), rewriter.getIndexAttr(1));
     SmallVector<Value> results;
@@ -245,8 +252,8 @@ struct LowerSplit : OnnxLowering<onnx::SplitOp> {
       sizes[axis] = getAsOpFoldResult(part);
       offsets[axis] = getAsOpFoldResult(offset);
       Value slice = createSlice(rewriter, loc, input, offsets, sizes, strides);
-      results.push_back(createCast(rewriter, loc, slice,
-                                   convertOnnxType(result.getType())));
+      results.push_back(
+          createCast(rewriter, loc, slice, convertOnnxType(result.getType())));
       offset = b.add(offset, part);
     }
     rewriter.replaceOp(op, results);
@@ -286,7 +293,8 @@ private:
 Value moveBlocks(OpBuilder &builder, Location loc, Value input,
                  ArrayRef<OpFoldResult> split, ArrayRef<int64_t> perm,
                  ArrayRef<ReassociationIndices> merged) {
-  Value blocks = createUnflat(builder, loc, createFlat(builder, loc, input), split);
+  Value blocks =
+      createUnflat(builder, loc, createFlat(builder, loc, input), split);
   Value moved = createTransposed(builder, loc, blocks, perm);
   return tensor::CollapseShapeOp::create(builder, loc, moved, merged);
 }
@@ -337,8 +345,8 @@ struct LowerSpaceToDepth : OnnxLowering<onnx::SpaceToDepthOp> {
     SmallVector<OpFoldResult> split{sizes[0], sizes[1]};
     for (OpFoldResult size : ArrayRef(sizes).drop_front(2)) {
       createCheck(rewriter, op,
-                  b.compare(arith::CmpIPredicate::eq,
-                            b.rem(b.get(size), block), b.constant(0)),
+                  b.compare(arith::CmpIPredicate::eq, b.rem(b.get(size), block),
+                            b.constant(0)),
                   "a size is not a multiple of blocksize");
       split.push_back(getAsOpFoldResult(b.div(b.get(size), block)));
       split.push_back(getAsOpFoldResult(block));

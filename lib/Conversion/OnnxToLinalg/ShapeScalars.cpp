@@ -1,4 +1,5 @@
-//===- ShapeScalars.cpp - small integer tensors as scalars ------------------===//
+//===- ShapeScalars.cpp - small integer tensors as scalars
+//------------------===//
 
 #include "ShapeScalars.h"
 
@@ -34,8 +35,8 @@ SmallVector<Value> getElements(OpBuilder &builder, Location loc, Value tensor) {
     SmallVector<Value> index(type.getRank());
     int64_t rest = offset;
     for (int64_t axis = type.getRank(); axis-- > 0;) {
-      index[axis] = arith::ConstantIndexOp::create(builder, loc,
-                                                   rest % type.getDimSize(axis));
+      index[axis] = arith::ConstantIndexOp::create(
+          builder, loc, rest % type.getDimSize(axis));
       rest /= type.getDimSize(axis);
     }
     elements.push_back(
@@ -76,7 +77,8 @@ LogicalResult lowerToScalars(ConversionPatternRewriter &rewriter, Operation *op,
                              ValueRange operands, ValueRange convertedOperands,
                              ScalarBody body) {
   Location loc = op->getLoc();
-  auto type = cast<RankedTensorType>(convertOnnxType(op->getResult(0).getType()));
+  auto type =
+      cast<RankedTensorType>(convertOnnxType(op->getResult(0).getType()));
   SmallVector<SmallVector<Value>> inputs;
   SmallVector<ArrayRef<int64_t>> shapes;
   for (auto [before, converted] :
@@ -108,7 +110,8 @@ LogicalResult lowerToScalars(ConversionPatternRewriter &rewriter, Operation *op,
     }
     Value result = body(rewriter, loc, arguments);
     if (result.getType().isInteger(1))
-      result = arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(), result);
+      result =
+          arith::ExtUIOp::create(rewriter, loc, rewriter.getI8Type(), result);
     results.push_back(result);
   }
   rewriter.replaceOp(op, createFromElements(rewriter, loc, type, results));

@@ -20,9 +20,8 @@ bool isSmallIntegers(mlir::Type type);
 bool isShapeArithmetic(mlir::Operation *op);
 
 /// The elements of a converted tensor of static shape, in row-major order.
-llvm::SmallVector<mlir::Value> getElements(mlir::OpBuilder &builder,
-                                           mlir::Location loc,
-                                           mlir::Value tensor);
+llvm::SmallVector<mlir::Value>
+getElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tensor);
 
 /// The elements of a converted 1-D or rank-0 integer tensor as indices.
 llvm::SmallVector<mlir::Value> getIndexElements(mlir::OpBuilder &builder,

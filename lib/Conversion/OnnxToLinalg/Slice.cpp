@@ -1,4 +1,5 @@
-//===- Slice.cpp - lower Slice, Pad and CenterCropPad -----------------------===//
+//===- Slice.cpp - lower Slice, Pad and CenterCropPad
+//-----------------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"
@@ -19,8 +20,8 @@ struct AxisSlice {
 };
 
 /// ONNX's clamping of start and end, at run time.
-AxisSlice clampAtRuntime(OpBuilder &builder, Location loc, Value size, Value start,
-                         Value end, Value step) {
+AxisSlice clampAtRuntime(OpBuilder &builder, Location loc, Value size,
+                         Value start, Value end, Value step) {
   IndexBuilder b(builder, loc);
   std::optional<int64_t> constantSize = getConstantIntValue(size);
   std::optional<int64_t> constantStart = getConstantIntValue(start);
@@ -30,7 +31,8 @@ AxisSlice clampAtRuntime(OpBuilder &builder, Location loc, Value size, Value sta
       *constantStep != 0) {
     onnx::SliceRange range = onnx::clampSlice(*constantStart, *constantEnd,
                                               *constantStep, *constantSize);
-    return {builder.getIndexAttr(range.first), builder.getIndexAttr(range.count),
+    return {builder.getIndexAttr(range.first),
+            builder.getIndexAttr(range.count),
             builder.getIndexAttr(*constantStep)};
   }
   Value zero = b.constant(0), one = b.constant(1);
@@ -43,12 +45,12 @@ AxisSlice clampAtRuntime(OpBuilder &builder, Location loc, Value size, Value sta
   };
   Value first = b.max(b.min(fromEnd(start), highest), zero);
   Value last = b.max(b.min(fromEnd(end), highest), lowest);
-  Value distance =
-      b.select(backward, b.sub(first, last), b.sub(last, first));
+  Value distance = b.select(backward, b.sub(first, last), b.sub(last, first));
   // The most negative step takes one element, as any step beyond the size.
   Value stride = b.max(b.select(backward, b.sub(zero, step), step), one);
-  Value count = b.div(b.add(b.max(distance, zero), b.sub(b.min(stride, b.add(size, one)), one)),
-                      b.min(stride, b.add(size, one)));
+  Value count = b.div(
+      b.add(b.max(distance, zero), b.sub(b.min(stride, b.add(size, one)), one)),
+      b.min(stride, b.add(size, one)));
   Value isEmpty = b.compare(arith::CmpIPredicate::eq, size, zero);
   count = b.select(isEmpty, zero, count);
   return {getAsOpFoldResult(first), getAsOpFoldResult(count),
@@ -61,7 +63,8 @@ SmallVector<AxisSlice> getAxisSlices(OpBuilder &builder, onnx::SliceOp op,
                                      ArrayRef<OpFoldResult> sizes) {
   Location loc = op.getLoc();
   IndexBuilder b(builder, loc);
-  SmallVector<Value> starts = getIndexElements(builder, loc, adaptor.getStarts());
+  SmallVector<Value> starts =
+      getIndexElements(builder, loc, adaptor.getStarts());
   SmallVector<Value> ends = getIndexElements(builder, loc, adaptor.getEnds());
   SmallVector<Value> steps(starts.size(), b.constant(1)), axes;
   if (adaptor.getSteps())
@@ -77,8 +80,7 @@ SmallVector<AxisSlice> getAxisSlices(OpBuilder &builder, onnx::SliceOp op,
                 b.compare(arith::CmpIPredicate::ne, step, b.constant(0)),
                 "a step is 0");
     axis = b.select(b.isNegative(axis), b.add(axis, rank), axis);
-    createCheck(builder, op,
-                b.compare(arith::CmpIPredicate::ult, axis, rank),
+    createCheck(builder, op, b.compare(arith::CmpIPredicate::ult, axis, rank),
                 "an axis is out of range");
   }
   SmallVector<AxisSlice> slices;
@@ -86,19 +88,21 @@ SmallVector<AxisSlice> getAxisSlices(OpBuilder &builder, onnx::SliceOp op,
     Value start = b.constant(0), end = b.get(size), step = b.constant(1);
     for (auto [axis, axisStart, axisEnd, axisStep] :
          llvm::zip_equal(axes, starts, ends, steps)) {
-      Value matches = b.compare(arith::CmpIPredicate::eq, axis,
-                                b.constant(dimension));
+      Value matches =
+          b.compare(arith::CmpIPredicate::eq, axis, b.constant(dimension));
       start = b.select(matches, axisStart, start);
       end = b.select(matches, axisEnd, end);
       step = b.select(matches, axisStep, step);
     }
-    slices.push_back(clampAtRuntime(builder, loc, b.get(size), start, end, step));
+    slices.push_back(
+        clampAtRuntime(builder, loc, b.get(size), start, end, step));
   }
   return slices;
 }
 
 /// The same where only the run knows how many axes are sliced.
-SmallVector<AxisSlice> getAxisSlicesInLoops(OpBuilder &builder, onnx::SliceOp op,
+SmallVector<AxisSlice> getAxisSlicesInLoops(OpBuilder &builder,
+                                            onnx::SliceOp op,
                                             onnx::SliceOp::Adaptor adaptor,
                                             ArrayRef<OpFoldResult> sizes) {
   Location loc = op.getLoc();
@@ -121,28 +125,31 @@ SmallVector<AxisSlice> getAxisSlicesInLoops(OpBuilder &builder, onnx::SliceOp op
             ValueRange carried) -> SmallVector<Value> {
           IndexBuilder i(inner, l);
           auto read = [&](Value list) {
-            return i.fromInteger(tensor::ExtractOp::create(inner, l, list, index));
+            return i.fromInteger(
+                tensor::ExtractOp::create(inner, l, list, index));
           };
           Value axis = index, step = carried[2];
           if (Value axes = adaptor.getAxes()) {
             axis = read(axes);
             axis = i.select(i.isNegative(axis), i.add(axis, rank), axis);
           }
-          createCheck(inner, op, i.compare(arith::CmpIPredicate::ult, axis, rank),
+          createCheck(inner, op,
+                      i.compare(arith::CmpIPredicate::ult, axis, rank),
                       "an axis is out of range");
           if (adaptor.getSteps()) {
             step = read(adaptor.getSteps());
-            createCheck(inner, op,
-                        i.compare(arith::CmpIPredicate::ne, step, i.constant(0)),
-                        "a step is 0");
+            createCheck(
+                inner, op,
+                i.compare(arith::CmpIPredicate::ne, step, i.constant(0)),
+                "a step is 0");
           }
           Value matches = i.compare(arith::CmpIPredicate::eq, axis, own);
           return {i.select(matches, read(adaptor.getStarts()), carried[0]),
                   i.select(matches, read(adaptor.getEnds()), carried[1]),
                   i.select(matches, step, carried[2])};
         });
-    slices.push_back(
-        clampAtRuntime(builder, loc, b.get(size), found[0], found[1], found[2]));
+    slices.push_back(clampAtRuntime(builder, loc, b.get(size), found[0],
+                                    found[1], found[2]));
   }
   return slices;
 }
@@ -170,16 +177,20 @@ struct LowerSlice : OnnxLowering<onnx::SliceOp> {
       return unsupported(op, "starts and axes must be lists");
     bool isCounted = starts.hasStaticShape();
     if (isCounted && axes.getShape() != starts.getShape())
-      return unsupported(op, "the number of axes must be known at compile time");
+      return unsupported(op,
+                         "the number of axes must be known at compile time");
     for (Value list : {adaptor.getEnds(), adaptor.getSteps()})
-      if (list && isCounted && cast<RankedTensorType>(list.getType()).getShape() !=
-                                   starts.getShape())
-        return unsupported(op, "starts, ends, axes and steps have different lengths");
+      if (list && isCounted &&
+          cast<RankedTensorType>(list.getType()).getShape() !=
+              starts.getShape())
+        return unsupported(
+            op, "starts, ends, axes and steps have different lengths");
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, data);
     SmallVector<AxisSlice> slices =
         isCounted ? getAxisSlices(rewriter, op, adaptor, sizes)
                   : getAxisSlicesInLoops(rewriter, op, adaptor, sizes);
-    if (isShapeArithmetic(op) && sizes.size() == 1 && replaceByScalars(rewriter, op, data, slices[0]))
+    if (isShapeArithmetic(op) && sizes.size() == 1 &&
+        replaceByScalars(rewriter, op, data, slices[0]))
       return success();
     SmallVector<OpFoldResult> offsets, counts, strides;
     for (const AxisSlice &slice : slices) {
@@ -188,8 +199,9 @@ struct LowerSlice : OnnxLowering<onnx::SliceOp> {
       strides.push_back(slice.step);
     }
     if (isForward(slices)) {
-      replaceWithCast(rewriter, op,
-                      createSlice(rewriter, loc, data, offsets, counts, strides));
+      replaceWithCast(
+          rewriter, op,
+          createSlice(rewriter, loc, data, offsets, counts, strides));
       return success();
     }
     IndexBuilder outside(rewriter, loc);
@@ -200,10 +212,12 @@ struct LowerSlice : OnnxLowering<onnx::SliceOp> {
     }
     Value result = createGenerated(
         rewriter, loc, counts, getElementTypeOrSelf(data.getType()), {},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> indices, ValueRange) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> indices,
+            ValueRange) -> Value {
           IndexBuilder inside(b, l);
           SmallVector<Value> source;
-          for (auto [index, first, step] : llvm::zip_equal(indices, firsts, steps))
+          for (auto [index, first, step] :
+               llvm::zip_equal(indices, firsts, steps))
             source.push_back(inside.add(first, inside.mul(index, step)));
           return tensor::ExtractOp::create(b, l, data, source);
         });
@@ -221,7 +235,8 @@ private:
     std::optional<int64_t> step = getConstantIntValue(slice.step);
     if (!first || !count || !step)
       return false;
-    SmallVector<Value> elements = getElements(rewriter, op.getLoc(), data), picked;
+    SmallVector<Value> elements = getElements(rewriter, op.getLoc(), data),
+                       picked;
     for (int64_t i = 0; i < *count; ++i)
       picked.push_back(elements[*first + i * *step]);
     rewriter.replaceOp(op, createFromElements(rewriter, op.getLoc(),
@@ -233,7 +248,8 @@ private:
 
 //===--- Pad --------------------------------------------------------------===//
 
-/// Elements to add (or, when negative, to remove) at both ends of each dimension.
+/// Elements to add (or, when negative, to remove) at both ends of each
+/// dimension.
 struct Padding {
   SmallVector<Value> low, high;
 };
@@ -247,7 +263,8 @@ Value cropNegative(OpBuilder &builder, Operation *op, Value data,
   SmallVector<OpFoldResult> offsets, strides;
   SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, data);
   bool crops = false;
-  for (auto [size, low, high] : llvm::zip_equal(sizes, padding.low, padding.high)) {
+  for (auto [size, low, high] :
+       llvm::zip_equal(sizes, padding.low, padding.high)) {
     auto isNonNegative = [](Value pad) {
       std::optional<int64_t> constant = getConstantIntValue(pad);
       return constant && *constant >= 0;
@@ -303,7 +320,8 @@ Value mapPosition(IndexBuilder b, StringRef mode, Value position, Value size) {
   Value last = b.sub(size, one);
   Value period = b.max(b.mul(last, b.constant(2)), one);
   Value distance =
-      b.rem(b.select(b.isNegative(position), b.sub(zero, position), position), period);
+      b.rem(b.select(b.isNegative(position), b.sub(zero, position), position),
+            period);
   return b.max(b.min(distance, b.sub(period, distance)), zero);
 }
 
@@ -313,9 +331,8 @@ Value padFromInput(OpBuilder &builder, Operation *op, Value data,
   IndexBuilder outside(builder, loc);
   SmallVector<Value> own;
   SmallVector<OpFoldResult> sizes;
-  for (auto [size, low, high] :
-       llvm::zip_equal(getRuntimeSizes(builder, loc, data), padding.low,
-                       padding.high)) {
+  for (auto [size, low, high] : llvm::zip_equal(
+           getRuntimeSizes(builder, loc, data), padding.low, padding.high)) {
     own.push_back(outside.get(size));
     Value grown = outside.add(low, high);
     createCheck(builder, op,
@@ -330,15 +347,18 @@ Value padFromInput(OpBuilder &builder, Operation *op, Value data,
   }
   return createGenerated(
       builder, loc, sizes, getElementTypeOrSelf(data.getType()), {},
-      [&](OpBuilder &b, Location l, ArrayRef<Value> indices, ValueRange) -> Value {
+      [&](OpBuilder &b, Location l, ArrayRef<Value> indices,
+          ValueRange) -> Value {
         IndexBuilder inside(b, l);
         SmallVector<Value> source;
         for (auto [index, low, high, size] :
              llvm::zip_equal(indices, padding.low, padding.high, own)) {
-          bool untouched = isConstantIntValue(low, 0) && isConstantIntValue(high, 0);
-          source.push_back(untouched ? index
-                                     : mapPosition(inside, mode,
-                                                   inside.sub(index, low), size));
+          bool untouched =
+              isConstantIntValue(low, 0) && isConstantIntValue(high, 0);
+          source.push_back(
+              untouched
+                  ? index
+                  : mapPosition(inside, mode, inside.sub(index, low), size));
         }
         return tensor::ExtractOp::create(b, l, data, source);
       });
@@ -353,12 +373,14 @@ struct LowerPad : OnnxLowering<onnx::PadOp> {
     auto type = cast<RankedTensorType>(adaptor.getData().getType());
     auto pads = dyn_cast<RankedTensorType>(adaptor.getPads().getType());
     if (!pads || !pads.hasStaticShape())
-      return unsupported(op, "the number of pads must be known at compile time");
+      return unsupported(op,
+                         "the number of pads must be known at compile time");
     int64_t numAxes = type.getRank();
     if (Value axes = adaptor.getAxes()) {
       auto axesType = cast<RankedTensorType>(axes.getType());
       if (!axesType.hasStaticShape())
-        return unsupported(op, "the number of axes must be known at compile time");
+        return unsupported(op,
+                           "the number of axes must be known at compile time");
       numAxes = axesType.getNumElements();
     }
     if (pads.getNumElements() != 2 * numAxes)
@@ -380,11 +402,12 @@ struct LowerPad : OnnxLowering<onnx::PadOp> {
   }
 
 private:
-  static Padding getPadding(OpBuilder &builder, onnx::PadOp op, OpAdaptor adaptor,
-                            int64_t rank) {
+  static Padding getPadding(OpBuilder &builder, onnx::PadOp op,
+                            OpAdaptor adaptor, int64_t rank) {
     Location loc = op.getLoc();
     IndexBuilder b(builder, loc);
-    SmallVector<Value> pads = getIndexElements(builder, loc, adaptor.getPads()), axes;
+    SmallVector<Value> pads = getIndexElements(builder, loc, adaptor.getPads()),
+                       axes;
     if (adaptor.getAxes())
       axes = getIndexElements(builder, loc, adaptor.getAxes());
     else
@@ -397,7 +420,8 @@ private:
     for (int64_t i = 0; i < rank; ++i) {
       Value low = zero, high = zero;
       for (auto [k, axis] : llvm::enumerate(axes)) {
-        Value matches = b.compare(arith::CmpIPredicate::eq, axis, b.constant(i));
+        Value matches =
+            b.compare(arith::CmpIPredicate::eq, axis, b.constant(i));
         low = b.select(matches, pads[k], low);
         high = b.select(matches, pads[k + axes.size()], high);
       }
@@ -418,8 +442,10 @@ struct LowerCenterCropPad : OnnxLowering<onnx::CenterCropPadOp> {
     auto type = cast<RankedTensorType>(adaptor.getInputData().getType());
     auto shape = dyn_cast<RankedTensorType>(adaptor.getShape().getType());
     if (!shape || !shape.hasStaticShape())
-      return unsupported(op, "the number of sizes must be known at compile time");
-    SmallVector<Value> targets = getIndexElements(rewriter, loc, adaptor.getShape());
+      return unsupported(op,
+                         "the number of sizes must be known at compile time");
+    SmallVector<Value> targets =
+        getIndexElements(rewriter, loc, adaptor.getShape());
     SmallVector<int64_t> axes =
         op.getAxes() ? SmallVector<int64_t>(*op.getAxes())
                      : llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
@@ -446,8 +472,8 @@ struct LowerCenterCropPad : OnnxLowering<onnx::CenterCropPadOp> {
 
 } // namespace
 
-void onnx_aot::populateOnnxToLinalgSlicePatterns(const LoweringContext &lowering,
-                                                 RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgSlicePatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerSlice, LowerPad, LowerCenterCropPad>(lowering,
                                                          patterns.getContext());
 }

@@ -1,15 +1,17 @@
-//===- Trees.cpp - lower the walk through decision trees --------------------===//
+//===- Trees.cpp - lower the walk through decision trees
+//--------------------===//
 //
-// One element of the result is the way of one row through one tree. It takes the
-// same number of steps for all, without a branch: a leaf leads to itself. So the
-// trees side by side in the lanes of a vector are as many independent walks.
+// One element of the result is the way of one row through one tree. It takes
+// the same number of steps for all, without a branch: a leaf leads to itself.
+// So the trees side by side in the lanes of a vector are as many independent
+// walks.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Trees.h"
 #include "Generate.h"
 #include "ScalarBuilder.h"
 #include "ShapeScalars.h"
-#include "Trees.h"
 
 #include "onnx-aot/Dialect/Onnx/IR/ML.h"
 
@@ -59,7 +61,8 @@ struct LowerTreeLeaves : OnnxLowering<onnx::TreeLeavesOp> {
                               rootSizes = getRuntimeSizes(rewriter, loc, roots);
     IndexBuilder outside(rewriter, loc);
     createCheck(rewriter, op,
-                outside.compare(arith::CmpIPredicate::sge, outside.get(xSizes[1]),
+                outside.compare(arith::CmpIPredicate::sge,
+                                outside.get(xSizes[1]),
                                 outside.constant(forest->numFeatures)),
                 "x has fewer features than the trees look at");
     Walk walk{*forest, x, adaptor.getNodes(), adaptor.getThresholds(),
@@ -68,7 +71,8 @@ struct LowerTreeLeaves : OnnxLowering<onnx::TreeLeavesOp> {
     Value result = createGenerated(
         rewriter, loc, {xSizes[0], rootSizes[0]}, rewriter.getI32Type(),
         GeneratedInput{roots, {1}},
-        [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) -> Value {
+        [&](OpBuilder &b, Location l, ArrayRef<Value> at,
+            ValueRange args) -> Value {
           Value node = args[0];
           if (depth <= kUnrolledDepth) {
             for (int64_t step = 0; step < depth; ++step)
@@ -81,8 +85,8 @@ struct LowerTreeLeaves : OnnxLowering<onnx::TreeLeavesOp> {
           auto loop = scf::ForOp::create(
               b, l, zero, count, one, node,
               [&](OpBuilder &inner, Location where, Value, ValueRange carried) {
-                scf::YieldOp::create(inner, where,
-                                     walk.step(inner, where, at[0], carried[0]));
+                scf::YieldOp::create(
+                    inner, where, walk.step(inner, where, at[0], carried[0]));
               });
           return loop.getResult(0);
         });
@@ -106,12 +110,12 @@ private:
         return arith::ConstantIndexOp::create(b, loc, number).getResult();
       };
       Value place = toIndex(node);
-      Value packed =
-          tensor::ExtractOp::create(b, loc, nodes, ValueRange{place, column(0)});
+      Value packed = tensor::ExtractOp::create(b, loc, nodes,
+                                               ValueRange{place, column(0)});
       Value one = s.like(packed, 1);
       Value feature = s.create<arith::ShRUIOp>(packed, one);
-      Value value =
-          tensor::ExtractOp::create(b, loc, x, ValueRange{row, toIndex(feature)});
+      Value value = tensor::ExtractOp::create(
+          b, loc, x, ValueRange{row, toIndex(feature)});
       Value threshold;
       if (thresholds)
         threshold = tensor::ExtractOp::create(b, loc, thresholds, place);
@@ -122,11 +126,12 @@ private:
       // An unordered comparison is true for NaN.
       bool allLeft = !forest.someRight;
       Value isLeft = s.create<arith::CmpFOp>(
-          allLeft ? arith::CmpFPredicate::ULE : arith::CmpFPredicate::OLE, value,
-          threshold);
+          allLeft ? arith::CmpFPredicate::ULE : arith::CmpFPredicate::OLE,
+          value, threshold);
       if (forest.someLeft && forest.someRight) {
         Value isDefault = s.create<arith::TruncIOp>(b.getI1Type(), packed);
-        Value isNaN = s.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
+        Value isNaN =
+            s.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, value, value);
         isLeft = s.create<arith::OrIOp>(
             isLeft, s.create<arith::AndIOp>(isNaN, isDefault));
       }
@@ -149,7 +154,8 @@ private:
     for (int64_t node = 0; node < count; ++node) {
       ArrayRef<int32_t> row = ArrayRef(*nodes).slice(node * 4, 4);
       isFine &= row[0] >= 0 && isNode(row[2]) && isNode(row[3]);
-      forest.numFeatures = std::max<int64_t>(forest.numFeatures, (row[0] >> 1) + 1);
+      forest.numFeatures =
+          std::max<int64_t>(forest.numFeatures, (row[0] >> 1) + 1);
       if (row[2] != row[3])
         (row[0] & 1 ? forest.someLeft : forest.someRight) = true;
     }
@@ -166,7 +172,7 @@ private:
 
 } // namespace
 
-void onnx_aot::populateOnnxToLinalgTreesPatterns(const LoweringContext &lowering,
-                                                 RewritePatternSet &patterns) {
+void onnx_aot::populateOnnxToLinalgTreesPatterns(
+    const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerTreeLeaves>(lowering, patterns.getContext());
 }

@@ -1,4 +1,5 @@
-//===- WindowLowering.cpp - padding and indexing of windows -----------------===//
+//===- WindowLowering.cpp - padding and indexing of windows
+//-----------------===//
 
 #include "WindowLowering.h"
 #include "Contraction.h"

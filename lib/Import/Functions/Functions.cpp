@@ -161,7 +161,8 @@ int64_t FunctionWriter::getSize(unsigned index, int64_t dim) const {
 
 std::optional<std::string> FunctionWriter::getBytes(unsigned index) const {
   Value value = getValue(index);
-  auto constant = value ? value.getDefiningOp<onnx::ConstantOp>() : onnx::ConstantOp();
+  auto constant =
+      value ? value.getDefiningOp<onnx::ConstantOp>() : onnx::ConstantOp();
   if (!constant || !onnx::getElementType(value).isUnsignedInteger(8))
     return std::nullopt;
   if (auto blob = dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
@@ -282,11 +283,9 @@ FunctionWriter::pick(ArrayRef<StringRef> names) const {
 
 //===--- The body ---------------------------------------------------------===//
 
-SmallVector<Name>
-FunctionWriter::addMany(StringRef op, const std::vector<Name> &operands,
-                        unsigned numOutputs,
-                        const std::vector<NodeAttribute> &attributes,
-                        StringRef domain) {
+SmallVector<Name> FunctionWriter::addMany(
+    StringRef op, const std::vector<Name> &operands, unsigned numOutputs,
+    const std::vector<NodeAttribute> &attributes, StringRef domain) {
   ::onnx::NodeProto &node = inner ? *inner->add_node() : *function.add_node();
   node.set_op_type(op.str());
   node.set_domain(domain.str());
@@ -352,7 +351,8 @@ Name FunctionWriter::tensor(ArrayRef<double> values, ArrayRef<int64_t> shape,
              })});
 }
 
-Name FunctionWriter::bytes(std::string values, ArrayRef<int64_t> shape, Type type) {
+Name FunctionWriter::bytes(std::string values, ArrayRef<int64_t> shape,
+                           Type type) {
   return add("Constant", {},
              {makeTensor(getDataType(type), [&](::onnx::TensorProto &tensor) {
                tensor.mutable_dims()->Add(shape.begin(), shape.end());
@@ -408,9 +408,9 @@ Name FunctionWriter::plus(const Name &a, const Name &b) {
   return b.empty() ? a : add("Add", {a, b});
 }
 
-NodeAttribute FunctionWriter::graph(StringRef name,
-                                    ArrayRef<std::pair<Name, Type>> inputs,
-                                    llvm::function_ref<std::vector<Name>()> write) {
+NodeAttribute
+FunctionWriter::graph(StringRef name, ArrayRef<std::pair<Name, Type>> inputs,
+                      llvm::function_ref<std::vector<Name>()> write) {
   NodeAttribute attribute(name, 0);
   attribute.proto = makeAttribute(name, ::onnx::AttributeProto::GRAPH);
   ::onnx::GraphProto &graph = *attribute.proto.mutable_g();
@@ -418,7 +418,8 @@ NodeAttribute FunctionWriter::graph(StringRef name,
   for (const auto &[input, type] : inputs) {
     ::onnx::ValueInfoProto &info = *graph.add_input();
     info.set_name(input);
-    info.mutable_type()->mutable_tensor_type()->set_elem_type(getDataType(type));
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(
+        getDataType(type));
   }
   ::onnx::GraphProto *outer = std::exchange(inner, &graph);
   for (const Name &output : write())

@@ -88,7 +88,8 @@ public:
   Name tensor(llvm::ArrayRef<double> values, llvm::ArrayRef<int64_t> shape,
               mlir::Type type);
   /// A constant of uint8 or int8.
-  Name bytes(std::string values, llvm::ArrayRef<int64_t> shape, mlir::Type type);
+  Name bytes(std::string values, llvm::ArrayRef<int64_t> shape,
+             mlir::Type type);
   /// A rank-0 constant of an element type.
   Name number(double value, mlir::Type type);
   Name convert(const Name &value, mlir::Type type);
@@ -108,9 +109,9 @@ public:
 
   /// A graph attribute whose body `write` adds, and which gives what `write`
   /// returns. It sees the values outside; its inputs are f32, int64 or bool.
-  NodeAttribute
-  graph(llvm::StringRef name, llvm::ArrayRef<std::pair<Name, mlir::Type>> inputs,
-        llvm::function_ref<std::vector<Name>()> write);
+  NodeAttribute graph(llvm::StringRef name,
+                      llvm::ArrayRef<std::pair<Name, mlir::Type>> inputs,
+                      llvm::function_ref<std::vector<Name>()> write);
   /// A name that no other value of the body has.
   Name makeName() { return "value" + std::to_string(numValues++); }
 

@@ -1,4 +1,5 @@
-//===- ML.cpp - linear models and preprocessing of ai.onnx.ml ---------------===//
+//===- ML.cpp - linear models and preprocessing of ai.onnx.ml
+//---------------===//
 
 #include "ML.h"
 
@@ -40,16 +41,17 @@ FailureOr<ClassLabels> getClassLabels(FunctionWriter &writer, StringRef ints) {
   if (labels.count < 1)
     return FailureOr<ClassLabels>(writer.refuse("it has no class labels"));
   if (labels.numbers.empty() && writer.wants(0))
-    return FailureOr<ClassLabels>(
-        writer.refuse("its labels are strings (supported: integer labels, or strings "
-                      "where the model uses the scores only)"));
+    return FailureOr<ClassLabels>(writer.refuse(
+        "its labels are strings (supported: integer labels, or strings "
+        "where the model uses the scores only)"));
   return labels;
 }
 
 LogicalResult addLabels(FunctionWriter &writer, const ClassLabels &labels,
                         const Name &classes) {
   if (!labels.numbers.empty())
-    writer.result(0, writer.add("Gather", {writer.integers(labels.numbers), classes}));
+    writer.result(
+        0, writer.add("Gather", {writer.integers(labels.numbers), classes}));
   return success();
 }
 
@@ -65,8 +67,9 @@ Name addIsAbove(FunctionWriter &writer, const Name &column, const Name &limit) {
 
 FailureOr<Name> addPostTransform(FunctionWriter &writer, const Name &scores,
                                  StringRef transform) {
-  std::string name = transform.empty() ? writer.getString("post_transform", "NONE")
-                                       : transform.str();
+  std::string name = transform.empty()
+                         ? writer.getString("post_transform", "NONE")
+                         : transform.str();
   if (name == "NONE")
     return scores;
   if (name == "LOGISTIC")
@@ -78,12 +81,15 @@ FailureOr<Name> addPostTransform(FunctionWriter &writer, const Name &scores,
                     "' is not supported (supported: NONE, LOGISTIC, SOFTMAX)"));
 }
 
-Name addBinaryScores(FunctionWriter &writer, const Name &column, bool isProbability) {
+Name addBinaryScores(FunctionWriter &writer, const Name &column,
+                     bool isProbability) {
   Type f32 = Float32Type::get(writer.getElementType(0).getContext());
-  Name other = isProbability ? writer.add("Sub", {writer.number(1, f32), column})
-                             : writer.add("Neg", {column});
+  Name other = isProbability
+                   ? writer.add("Sub", {writer.number(1, f32), column})
+                   : writer.add("Neg", {column});
   Name both = writer.add("Concat", {other, column}, {{"axis", 1}});
-  if (!isProbability && writer.getString("post_transform", "NONE") == "LOGISTIC")
+  if (!isProbability &&
+      writer.getString("post_transform", "NONE") == "LOGISTIC")
     return writer.add("Sigmoid", {both});
   return both;
 }
@@ -92,25 +98,27 @@ Name addBinaryScores(FunctionWriter &writer, const Name &column, bool isProbabil
 
 /// x times the rows of coefficients, plus intercepts.
 static FailureOr<Name> addLinear(FunctionWriter &writer, int64_t targets) {
-  FailureOr<SmallVector<double>> coefficients = writer.getNumbers("coefficients"),
+  FailureOr<SmallVector<double>> coefficients =
+                                     writer.getNumbers("coefficients"),
                                  intercepts = writer.getNumbers("intercepts");
   if (failed(coefficients) || failed(intercepts))
     return failure();
   int64_t count = coefficients->size();
   if (targets < 1 || count < targets || count % targets != 0 ||
-      (!intercepts->empty() && static_cast<int64_t>(intercepts->size()) != targets))
-    return FailureOr<Name>(
-        writer.refuse(Twine(count) + " coefficients and " + Twine(intercepts->size()) +
-                      " intercepts do not fit " + Twine(targets) + " targets"));
+      (!intercepts->empty() &&
+       static_cast<int64_t>(intercepts->size()) != targets))
+    return FailureOr<Name>(writer.refuse(
+        Twine(count) + " coefficients and " + Twine(intercepts->size()) +
+        " intercepts do not fit " + Twine(targets) + " targets"));
   Type f32 = Float32Type::get(writer.getElementType(0).getContext());
   Name offsets;
   if (!intercepts->empty())
     offsets = writer.tensor(*intercepts, {targets}, f32);
-  return writer.add("Gemm",
-                    {addMatrix(writer, 0),
-                     writer.tensor(*coefficients, {targets, count / targets}, f32),
-                     offsets},
-                    {{"transB", 1}});
+  return writer.add(
+      "Gemm",
+      {addMatrix(writer, 0),
+       writer.tensor(*coefficients, {targets, count / targets}, f32), offsets},
+      {{"transB", 1}});
 }
 
 static LogicalResult writeLinearRegressor(FunctionWriter &writer) {
@@ -131,15 +139,16 @@ static LogicalResult writeLinearClassifier(FunctionWriter &writer) {
   const ::onnx::AttributeProto *intercepts = writer.find("intercepts");
   int64_t targets = intercepts ? intercepts->floats_size() : labels->count;
   if (targets != labels->count && !(targets == 1 && labels->count == 2))
-    return writer.refuse(Twine(targets) + " scores for " + Twine(labels->count) +
-                         " classes are not supported");
+    return writer.refuse(Twine(targets) + " scores for " +
+                         Twine(labels->count) + " classes are not supported");
   FailureOr<Name> scores = addLinear(writer, targets);
   if (failed(scores))
     return failure();
   if (targets == 1 && labels->count == 2) {
     if (writer.getString("post_transform", "NONE") != "NONE")
-      return writer.refuse("post_transform with one score for two classes is not "
-                           "supported (supported: NONE)");
+      return writer.refuse(
+          "post_transform with one score for two classes is not "
+          "supported (supported: NONE)");
     Type f32 = Float32Type::get(writer.getElementType(0).getContext());
     writer.result(1, addBinaryScores(writer, *scores, /*isProbability=*/true));
     return addLabels(writer, *labels,
@@ -177,7 +186,8 @@ static LogicalResult writeNormalizer(FunctionWriter &writer) {
   if (writer.getRank(0) < 1 || writer.getRank(0) > 2)
     return writer.refuse("x must be a matrix or a list");
   Type f32 = Float32Type::get(writer.getElementType(0).getContext());
-  Name value = writer.convert(writer.input(0), f32), axis = writer.integers({-1});
+  Name value = writer.convert(writer.input(0), f32),
+       axis = writer.integers({-1});
   Name length;
   if (norm == "L1")
     length = writer.add("ReduceL1", {value, axis});
@@ -186,7 +196,8 @@ static LogicalResult writeNormalizer(FunctionWriter &writer) {
   else if (norm == "MAX")
     length = writer.add("ReduceMax", {value, axis});
   else
-    return writer.refuse("norm '" + norm + "' is not supported (supported: L1, L2, MAX)");
+    return writer.refuse("norm '" + norm +
+                         "' is not supported (supported: L1, L2, MAX)");
   Name isZero = writer.add("Equal", {length, writer.number(0, f32)});
   Name divisor = writer.add("Where", {isZero, writer.number(1, f32), length});
   writer.result(0, writer.add("Div", {value, divisor}));
@@ -201,26 +212,30 @@ static LogicalResult writeImputer(FunctionWriter &writer) {
     if (values.empty())
       return writer.refuse("imputed_value_int64s is missing");
     Name isMissing = writer.add(
-        "Equal", {writer.input(0), writer.integer(writer.getInt("replaced_value_int64", 0))});
+        "Equal", {writer.input(0),
+                  writer.integer(writer.getInt("replaced_value_int64", 0))});
     writer.result(0, writer.add("Where", {isMissing, writer.integers(values),
                                           writer.input(0)}));
     return success();
   }
-  FailureOr<SmallVector<double>> values = writer.getNumbers("imputed_value_floats");
+  FailureOr<SmallVector<double>> values =
+      writer.getNumbers("imputed_value_floats");
   if (failed(values))
     return failure();
   if (!type.isF32() || values->empty())
-    return writer.refuse("it needs x of float or int64 and values of that type");
+    return writer.refuse(
+        "it needs x of float or int64 and values of that type");
   float missing = writer.getFloat("replaced_value_float", 0);
   Name isMissing = std::isnan(missing)
                        ? writer.add("IsNaN", {writer.input(0)})
                        : writer.add("Equal", {writer.input(0),
                                               writer.number(missing, type)});
-  writer.result(0, writer.add("Where",
-                              {isMissing,
-                               writer.tensor(*values,
-                                             {static_cast<int64_t>(values->size())}, type),
-                               writer.input(0)}));
+  writer.result(
+      0, writer.add("Where",
+                    {isMissing,
+                     writer.tensor(
+                         *values, {static_cast<int64_t>(values->size())}, type),
+                     writer.input(0)}));
   return success();
 }
 
@@ -234,16 +249,20 @@ static LogicalResult writeBinarizer(FunctionWriter &writer) {
 }
 
 /// Where x is equal to each of a list of keys, along a new last dimension.
-static Name addMatches(FunctionWriter &writer, const Name &x, const Name &keys) {
-  return writer.add("Equal", {writer.add("Unsqueeze", {x, writer.integers({-1})}), keys});
+static Name addMatches(FunctionWriter &writer, const Name &x,
+                       const Name &keys) {
+  return writer.add(
+      "Equal", {writer.add("Unsqueeze", {x, writer.integers({-1})}), keys});
 }
 
 /// The first key that matches, and whether there is one.
-static std::pair<Name, Name> addSearch(FunctionWriter &writer, const Name &matches) {
+static std::pair<Name, Name> addSearch(FunctionWriter &writer,
+                                       const Name &matches) {
   MLIRContext *context = writer.getElementType(0).getContext();
   Name flags = writer.convert(matches, IntegerType::get(context, 32));
   Name place = writer.add("ArgMax", {flags}, {{"axis", -1}, {"keepdims", 0}});
-  Name any = writer.add("ReduceMax", {matches, writer.integers({-1})}, {{"keepdims", 0}});
+  Name any = writer.add("ReduceMax", {matches, writer.integers({-1})},
+                        {{"keepdims", 0}});
   return {place, any};
 }
 
@@ -264,23 +283,25 @@ static LogicalResult writeOneHotEncoder(FunctionWriter &writer) {
   int64_t count = categories.size();
   auto [place, any] = addSearch(writer, matches);
   Name row = writer.add("Where", {any, place, writer.integer(count)});
-  Name unit = writer.add("EyeLike",
-                         {writer.add("ConstantOfShape", {writer.integers({count, count})})},
-                         {{"dtype", writer.getDataType(f32)}});
+  Name unit = writer.add(
+      "EyeLike",
+      {writer.add("ConstantOfShape", {writer.integers({count, count})})},
+      {{"dtype", writer.getDataType(f32)}});
   writer.result(0, writer.add("Gather", {unit, row}));
   return success();
 }
 
-/// A list of numbers in one of the forms that LabelEncoder has; empty where it is
-/// left out.
+/// A list of numbers in one of the forms that LabelEncoder has; empty where it
+/// is left out.
 static FailureOr<Name> addList(FunctionWriter &writer, StringRef kind) {
   if (writer.find((kind + "_strings").str()))
     return FailureOr<Name>(writer.refuse(kind + " of strings are not supported "
                                                 "(supported: numbers)"));
   if (const auto *tensor = writer.find((kind + "_tensor").str())) {
     if (tensor->t().data_type() == ::onnx::TensorProto::STRING)
-      return FailureOr<Name>(writer.refuse(kind + " of strings are not supported "
-                                                  "(supported: numbers)"));
+      return FailureOr<Name>(writer.refuse(kind +
+                                           " of strings are not supported "
+                                           "(supported: numbers)"));
     return writer.add("Constant", {}, {NodeAttribute("value", *tensor)});
   }
   if (writer.find((kind + "_int64s").str()))
@@ -291,7 +312,8 @@ static FailureOr<Name> addList(FunctionWriter &writer, StringRef kind) {
 }
 
 static LogicalResult writeLabelEncoder(FunctionWriter &writer) {
-  FailureOr<Name> keys = addList(writer, "keys"), values = addList(writer, "values");
+  FailureOr<Name> keys = addList(writer, "keys"),
+                  values = addList(writer, "values");
   if (failed(keys) || failed(values))
     return failure();
   if (keys->empty() || values->empty())
@@ -300,9 +322,11 @@ static LogicalResult writeLabelEncoder(FunctionWriter &writer) {
   Name matches = addMatches(writer, writer.input(0), *keys);
   if (isa<FloatType>(type)) {
     // NaN is a key like others.
-    Name both = writer.add("And", {writer.add("IsNaN", {writer.add("Unsqueeze", {
-                                       writer.input(0), writer.integers({-1})})}),
-                                   writer.add("IsNaN", {*keys})});
+    Name both = writer.add(
+        "And", {writer.add("IsNaN",
+                           {writer.add("Unsqueeze", {writer.input(0),
+                                                     writer.integers({-1})})}),
+                writer.add("IsNaN", {*keys})});
     matches = writer.add("Or", {matches, both});
   }
   auto [place, any] = addSearch(writer, matches);
@@ -329,8 +353,9 @@ static LogicalResult writeFeatureVectorizer(FunctionWriter &writer) {
   for (auto [index, size] : llvm::enumerate(sizes)) {
     int64_t rank = writer.getRank(index);
     if (rank < 1 || rank > 2 || writer.getSize(index, -1) != size)
-      return writer.refuse("input #" + Twine(index) + " does not have the size of " +
-                           Twine(size) + " that inputdimensions says");
+      return writer.refuse("input #" + Twine(index) +
+                           " does not have the size of " + Twine(size) +
+                           " that inputdimensions says");
     parts.push_back(addMatrix(writer, index));
   }
   writer.result(0, writer.add("Concat", parts, {{"axis", 1}}));
@@ -344,9 +369,10 @@ static LogicalResult writeArrayFeatureExtractor(FunctionWriter &writer) {
 }
 
 static LogicalResult refuseZipMap(FunctionWriter &writer) {
-  return writer.refuse("its output is a list of maps, which has no form at the border "
-                       "of a module: export the model without it (skl2onnx and "
-                       "onnxmltools: zipmap=False)");
+  return writer.refuse(
+      "its output is a list of maps, which has no form at the border "
+      "of a module: export the model without it (skl2onnx and "
+      "onnxmltools: zipmap=False)");
 }
 
 static LogicalResult refuseStrings(FunctionWriter &writer) {
@@ -356,29 +382,66 @@ static LogicalResult refuseStrings(FunctionWriter &writer) {
 void addMLFunctions(OperatorFunctions &list) {
   list.insert(
       list.end(),
-      {{"ai.onnx.ml", "LinearRegressor", 1, 1, writeLinearRegressor,
+      {{"ai.onnx.ml",
+        "LinearRegressor",
+        1,
+        1,
+        writeLinearRegressor,
         {"coefficients", "intercepts", "post_transform", "targets"}},
-       {"ai.onnx.ml", "LinearClassifier", 1, 1, writeLinearClassifier,
-        {"classlabels_ints", "classlabels_strings", "coefficients", "intercepts",
-         "multi_class", "post_transform"}},
+       {"ai.onnx.ml",
+        "LinearClassifier",
+        1,
+        1,
+        writeLinearClassifier,
+        {"classlabels_ints", "classlabels_strings", "coefficients",
+         "intercepts", "multi_class", "post_transform"}},
        {"ai.onnx.ml", "Scaler", 1, 1, writeScaler, {"offset", "scale"}},
        {"ai.onnx.ml", "Normalizer", 1, 1, writeNormalizer, {"norm"}},
-       {"ai.onnx.ml", "Imputer", 1, 1, writeImputer,
+       {"ai.onnx.ml",
+        "Imputer",
+        1,
+        1,
+        writeImputer,
         {"imputed_value_floats", "imputed_value_int64s", "replaced_value_float",
          "replaced_value_int64"}},
        {"ai.onnx.ml", "Binarizer", 1, 1, writeBinarizer, {"threshold"}},
-       {"ai.onnx.ml", "OneHotEncoder", 1, 1, writeOneHotEncoder,
+       {"ai.onnx.ml",
+        "OneHotEncoder",
+        1,
+        1,
+        writeOneHotEncoder,
         {"cats_int64s", "cats_strings", "zeros"}},
-       {"ai.onnx.ml", "LabelEncoder", 1, 1, writeLabelEncoder,
-        {"keys_int64s", "keys_floats", "keys_strings", "keys_tensor", "values_int64s",
-         "values_floats", "values_strings", "values_tensor", "default_int64",
-         "default_float", "default_string", "default_tensor"}},
-       {"ai.onnx.ml", "FeatureVectorizer", 1, 1000, writeFeatureVectorizer,
+       {"ai.onnx.ml",
+        "LabelEncoder",
+        1,
+        1,
+        writeLabelEncoder,
+        {"keys_int64s", "keys_floats", "keys_strings", "keys_tensor",
+         "values_int64s", "values_floats", "values_strings", "values_tensor",
+         "default_int64", "default_float", "default_string", "default_tensor"}},
+       {"ai.onnx.ml",
+        "FeatureVectorizer",
+        1,
+        1000,
+        writeFeatureVectorizer,
         {"inputdimensions"}},
-       {"ai.onnx.ml", "ArrayFeatureExtractor", 2, 2, writeArrayFeatureExtractor, {}},
-       {"ai.onnx.ml", "CategoryMapper", 1, 1, refuseStrings,
+       {"ai.onnx.ml",
+        "ArrayFeatureExtractor",
+        2,
+        2,
+        writeArrayFeatureExtractor,
+        {}},
+       {"ai.onnx.ml",
+        "CategoryMapper",
+        1,
+        1,
+        refuseStrings,
         {"cats_int64s", "cats_strings", "default_int64", "default_string"}},
-       {"ai.onnx.ml", "ZipMap", 1, 1, refuseZipMap,
+       {"ai.onnx.ml",
+        "ZipMap",
+        1,
+        1,
+        refuseZipMap,
         {"classlabels_int64s", "classlabels_strings"}}});
 }
 

@@ -20,8 +20,8 @@ struct ClassLabels {
   /// Empty where the labels are strings.
   llvm::SmallVector<int64_t> numbers;
 };
-/// The labels of a node, from `ints` or classlabels_strings. Refuses strings that
-/// the model uses: they have no form at the border of a module.
+/// The labels of a node, from `ints` or classlabels_strings. Refuses strings
+/// that the model uses: they have no form at the border of a module.
 mlir::FailureOr<ClassLabels> getClassLabels(FunctionWriter &writer,
                                             llvm::StringRef ints);
 /// Output #0: the label of each row from the number of its class.
@@ -33,11 +33,13 @@ Name addArgMax(FunctionWriter &writer, const Name &scores);
 /// 1 where the only column is above a limit, else 0.
 Name addIsAbove(FunctionWriter &writer, const Name &column, const Name &limit);
 /// Scores after the node's post_transform, or another one.
-mlir::FailureOr<Name> addPostTransform(FunctionWriter &writer, const Name &scores,
+mlir::FailureOr<Name> addPostTransform(FunctionWriter &writer,
+                                       const Name &scores,
                                        llvm::StringRef transform = "");
-/// Two columns from one: a probability and what is left of 1, or a margin and its
-/// opposite, as probabilities where post_transform says so.
-Name addBinaryScores(FunctionWriter &writer, const Name &column, bool isProbability);
+/// Two columns from one: a probability and what is left of 1, or a margin and
+/// its opposite, as probabilities where post_transform says so.
+Name addBinaryScores(FunctionWriter &writer, const Name &column,
+                     bool isProbability);
 
 } // namespace onnx_aot::importer
 

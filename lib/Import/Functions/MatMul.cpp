@@ -83,8 +83,8 @@ static LogicalResult writeFusedGemm(FunctionWriter &writer) {
 //===--- Packed weights ---------------------------------------------------===//
 
 /// Numbers of `bits` bits that are packed along the last dimension of constant
-/// bytes, the lowest bits first, one byte each; nothing where they are not constant
-/// or no whole rows.
+/// bytes, the lowest bits first, one byte each; nothing where they are not
+/// constant or no whole rows.
 static std::optional<std::string> unpack(FunctionWriter &writer, unsigned index,
                                          int64_t bits, int64_t rows) {
   std::optional<std::string> packed = writer.getBytes(index);
@@ -166,8 +166,8 @@ static LogicalResult writeMatMulNBits(FunctionWriter &writer) {
                          writer.integers({rows, blocks})});
   } else if (writer.has(3) && writer.getElementType(3) == byte) {
     // Packed by row like the numbers.
-    points = writer.slice(
-        addUnpacked(writer, 3, bits, rows, byte), 1, 0, blocks);
+    points =
+        writer.slice(addUnpacked(writer, 3, bits, rows, byte), 1, 0, blocks);
   } else if (writer.has(3)) {
     isReal = true;
     points = writer.reshape(writer.input(3), {rows, blocks, 1});

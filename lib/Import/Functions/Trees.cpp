@@ -1,8 +1,9 @@
-//===- Trees.cpp - tree ensembles as walks and sums -------------------------===//
+//===- Trees.cpp - tree ensembles as walks and sums
+//-------------------------===//
 //
 // All comparisons become `x <= threshold` for the precision of x, so that every
-// node is one kind of step; leaves come first in the table of nodes, so that the
-// end of a walk is the number of a leaf.
+// node is one kind of step; leaves come first in the table of nodes, so that
+// the end of a walk is the number of a leaf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,8 @@ namespace {
 /// Numbers that one table of weights may have: a small file can ask for more.
 constexpr int64_t kMaxWeights = 1 << 26;
 
-/// The modes of TreeEnsemble in the order of their numbers, and what ends a tree.
+/// The modes of TreeEnsemble in the order of their numbers, and what ends a
+/// tree.
 enum class Mode { LEQ, LT, GTE, GT, EQ, NEQ, Member, Leaf };
 
 struct TreeNode {
@@ -61,7 +63,8 @@ private:
   FailureOr<int64_t> getDepth();
   Name writeLeaves(Type type, int64_t depth);
   Name reduce(StringRef aggregate, const Name &values, int64_t axis);
-  /// The one target of all leaves of each tree; nothing where a tree has several.
+  /// The one target of all leaves of each tree; nothing where a tree has
+  /// several.
   std::optional<SmallVector<int64_t>> getTargets();
 
   /// The largest number of x's precision that is <= threshold, or < threshold.
@@ -105,7 +108,8 @@ LogicalResult EnsembleWriter::buildRows() {
     if (node.mode == Mode::Leaf)
       continue;
     int64_t yes = places[node.ifTrue], no = places[node.ifFalse];
-    double at = roundDown(node.threshold, false), below = roundDown(node.threshold, true);
+    double at = roundDown(node.threshold, false),
+           below = roundDown(node.threshold, true);
     bool nan = node.nanIsTrue;
     // A threshold between two numbers of the precision is equal to none.
     switch (node.mode) {
@@ -153,7 +157,8 @@ FailureOr<int64_t> EnsembleWriter::getDepth() {
       }
       if (depths[row] == -2) {
         if (depths[left] < 0 || depths[right] < 0)
-          return FailureOr<int64_t>(writer.refuse("a tree leads back to itself"));
+          return FailureOr<int64_t>(
+              writer.refuse("a tree leads back to itself"));
         depths[row] = 1 + std::max(depths[left], depths[right]);
         stack.pop_back();
         continue;
@@ -161,7 +166,8 @@ FailureOr<int64_t> EnsembleWriter::getDepth() {
       depths[row] = -2;
       for (int64_t child : {left, right}) {
         if (depths[child] == -2)
-          return FailureOr<int64_t>(writer.refuse("a tree leads back to itself"));
+          return FailureOr<int64_t>(
+              writer.refuse("a tree leads back to itself"));
         if (depths[child] == -1)
           stack.push_back(child);
       }
@@ -178,8 +184,9 @@ Name EnsembleWriter::writeLeaves(Type type, int64_t depth) {
     float threshold = static_cast<float>(row.threshold);
     int32_t bits;
     std::memcpy(&bits, &threshold, sizeof(bits));
-    table.append({double(row.feature * 2 + row.nanIsLeft), isSingle ? double(bits) : 0.0,
-                  double(row.left), double(row.right)});
+    table.append({double(row.feature * 2 + row.nanIsLeft),
+                  isSingle ? double(bits) : 0.0, double(row.left),
+                  double(row.right)});
     thresholds.push_back(row.threshold);
   }
   for (int64_t root : ensemble.roots)
@@ -220,7 +227,8 @@ std::optional<SmallVector<int64_t>> EnsembleWriter::getTargets() {
   return targets;
 }
 
-Name EnsembleWriter::reduce(StringRef aggregate, const Name &values, int64_t axis) {
+Name EnsembleWriter::reduce(StringRef aggregate, const Name &values,
+                            int64_t axis) {
   StringRef op = llvm::StringSwitch<StringRef>(aggregate)
                      .Case("MIN", "ReduceMin")
                      .Case("MAX", "ReduceMax")
@@ -241,8 +249,9 @@ FailureOr<Name> EnsembleWriter::write(StringRef aggregate, Type type) {
     return failure();
   Name ends = writeLeaves(type, *depth);
 
-  // Leaves of one target each, and trees whose leaves all have the same one, are
-  // the usual forms of boosted trees; leaves of all targets that of forests.
+  // Leaves of one target each, and trees whose leaves all have the same one,
+  // are the usual forms of boosted trees; leaves of all targets that of
+  // forests.
   int64_t targets = ensemble.numTargets, numLeaves = leaves.size();
   bool isExtreme = aggregate == "MIN" || aggregate == "MAX";
   bool oneEach = true, allEach = true;
@@ -270,8 +279,8 @@ FailureOr<Name> EnsembleWriter::write(StringRef aggregate, Type type) {
       SmallVector<double> adds(numTrees * targets, 0);
       for (auto [tree, target] : llvm::enumerate(*ofTrees))
         adds[tree * targets + target] = 1;
-      sum = writer.add("MatMul",
-                       {values, writer.tensor(adds, {numTrees, targets}, type)});
+      sum = writer.add(
+          "MatMul", {values, writer.tensor(adds, {numTrees, targets}, type)});
     }
   } else {
     if (isExtreme && !allEach)
@@ -315,22 +324,24 @@ static LogicalResult readEnsemble(FunctionWriter &writer, StringRef kind,
                        features = writer.getInts("nodes_featureids"),
                        ifTrue = writer.getInts("nodes_truenodeids"),
                        ifFalse = writer.getInts("nodes_falsenodeids"),
-                       tracks = writer.getInts("nodes_missing_value_tracks_true");
+                       tracks =
+                           writer.getInts("nodes_missing_value_tracks_true");
   FailureOr<SmallVector<double>> values = writer.getNumbers("nodes_values");
   const ::onnx::AttributeProto *modes = writer.find("nodes_modes");
   if (failed(values))
     return failure();
   size_t count = trees.size();
-  if (ids.size() != count || features.size() != count || ifTrue.size() != count ||
-      ifFalse.size() != count || values->size() != count || !modes ||
+  if (ids.size() != count || features.size() != count ||
+      ifTrue.size() != count || ifFalse.size() != count ||
+      values->size() != count || !modes ||
       static_cast<size_t>(modes->strings_size()) != count ||
       (!tracks.empty() && tracks.size() != count))
     return writer.refuse("the lists of its nodes have different lengths");
   llvm::DenseMap<std::pair<int64_t, int64_t>, int64_t> places;
   for (size_t i = 0; i < count; ++i)
     if (!places.try_emplace({trees[i], ids[i]}, i).second)
-      return writer.refuse("node " + Twine(ids[i]) + " of tree " + Twine(trees[i]) +
-                           " is there twice");
+      return writer.refuse("node " + Twine(ids[i]) + " of tree " +
+                           Twine(trees[i]) + " is there twice");
   SmallVector<bool> isChild(count);
   ensemble.nodes.resize(count);
   for (size_t i = 0; i < count; ++i) {
@@ -345,13 +356,14 @@ static LogicalResult readEnsemble(FunctionWriter &writer, StringRef kind,
     node.threshold = (*values)[i];
     node.nanIsTrue = !tracks.empty() && tracks[i] != 0;
     if (node.feature < 0 || node.feature > INT32_MAX / 4)
-      return writer.refuse("feature " + Twine(node.feature) + " is out of range");
+      return writer.refuse("feature " + Twine(node.feature) +
+                           " is out of range");
     for (auto [id, child] : {std::pair{ifTrue[i], &node.ifTrue},
                              std::pair{ifFalse[i], &node.ifFalse}}) {
       auto found = places.find({trees[i], id});
       if (found == places.end())
-        return writer.refuse("node " + Twine(id) + " of tree " + Twine(trees[i]) +
-                             " is not there");
+        return writer.refuse("node " + Twine(id) + " of tree " +
+                             Twine(trees[i]) + " is not there");
       *child = found->second;
       isChild[found->second] = true;
     }
@@ -361,7 +373,8 @@ static LogicalResult readEnsemble(FunctionWriter &writer, StringRef kind,
     if (isChild[i])
       continue;
     if (!rooted.insert(trees[i]).second)
-      return writer.refuse("tree " + Twine(trees[i]) + " has more than one root");
+      return writer.refuse("tree " + Twine(trees[i]) +
+                           " has more than one root");
     ensemble.roots.push_back(i);
   }
   // Nodes on a circle are nobody's.
@@ -377,26 +390,31 @@ static LogicalResult readEnsemble(FunctionWriter &writer, StringRef kind,
   }
   for (size_t i = 0; i < count; ++i)
     if (!isReached[i])
-      return writer.refuse("node " + Twine(ids[i]) + " of tree " + Twine(trees[i]) +
-                           " is not reached from its root");
+      return writer.refuse("node " + Twine(ids[i]) + " of tree " +
+                           Twine(trees[i]) + " is not reached from its root");
 
   SmallVector<int64_t> weightTrees = writer.getInts((kind + "_treeids").str()),
                        weightNodes = writer.getInts((kind + "_nodeids").str()),
                        targets = writer.getInts((kind + "_ids").str());
-  FailureOr<SmallVector<double>> weights = writer.getNumbers((kind + "_weights").str());
+  FailureOr<SmallVector<double>> weights =
+      writer.getNumbers((kind + "_weights").str());
   if (failed(weights))
     return failure();
-  if (weightNodes.size() != weightTrees.size() || targets.size() != weightTrees.size() ||
+  if (weightNodes.size() != weightTrees.size() ||
+      targets.size() != weightTrees.size() ||
       weights->size() != weightTrees.size())
     return writer.refuse("the lists of its weights have different lengths");
   for (size_t i = 0; i < weightTrees.size(); ++i) {
     auto found = places.find({weightTrees[i], weightNodes[i]});
-    if (found == places.end() || ensemble.nodes[found->second].mode != Mode::Leaf)
+    if (found == places.end() ||
+        ensemble.nodes[found->second].mode != Mode::Leaf)
       return writer.refuse("a weight is not that of a leaf");
     if (targets[i] < 0 || targets[i] >= ensemble.numTargets)
-      return writer.refuse("target " + Twine(targets[i]) + " is out of range for " +
+      return writer.refuse("target " + Twine(targets[i]) +
+                           " is out of range for " +
                            Twine(ensemble.numTargets));
-    ensemble.nodes[found->second].weights.emplace_back(targets[i], (*weights)[i]);
+    ensemble.nodes[found->second].weights.emplace_back(targets[i],
+                                                       (*weights)[i]);
   }
   return success();
 }
@@ -411,26 +429,31 @@ static LogicalResult writeRegressor(FunctionWriter &writer) {
                          " is not supported (supported: from 1 on)");
   std::string aggregate = writer.getString("aggregate_function", "SUM");
   if (!llvm::is_contained({"SUM", "AVERAGE", "MIN", "MAX"}, aggregate))
-    return writer.refuse("aggregate function '" + aggregate + "' is not supported");
+    return writer.refuse("aggregate function '" + aggregate +
+                         "' is not supported");
   if (failed(readEnsemble(writer, "target", ensemble)))
     return failure();
   FailureOr<SmallVector<double>> base = writer.getNumbers("base_values");
   if (failed(base))
     return failure();
-  if (!base->empty() && static_cast<int64_t>(base->size()) != ensemble.numTargets)
-    return writer.refuse("base_values has " + Twine(base->size()) + " elements for " +
-                         Twine(ensemble.numTargets) + " targets");
+  if (!base->empty() &&
+      static_cast<int64_t>(base->size()) != ensemble.numTargets)
+    return writer.refuse("base_values has " + Twine(base->size()) +
+                         " elements for " + Twine(ensemble.numTargets) +
+                         " targets");
   Type type = getRealType(writer, 0);
   FailureOr<Name> sum = EnsembleWriter(writer, ensemble).write(aggregate, type);
   if (failed(sum))
     return failure();
   if (!base->empty())
-    sum = writer.add("Add", {*sum, writer.tensor(*base, {ensemble.numTargets}, type)});
+    sum = writer.add("Add",
+                     {*sum, writer.tensor(*base, {ensemble.numTargets}, type)});
   FailureOr<Name> result = addPostTransform(writer, *sum);
   if (failed(result))
     return failure();
   // The output is f32 whatever x is.
-  writer.result(0, writer.convert(*result, Float32Type::get(type.getContext())));
+  writer.result(0,
+                writer.convert(*result, Float32Type::get(type.getContext())));
   return success();
 }
 
@@ -454,7 +477,8 @@ static LogicalResult writeClassifier(FunctionWriter &writer) {
       allPositive &= weight >= 0;
       (target == 0 ? usesFirst : usesOthers) = true;
     }
-  // Two classes with the weights of one: what trees vote for is the second class.
+  // Two classes with the weights of one: what trees vote for is the second
+  // class.
   bool isBinary = labels->count == 2 && !(usesFirst && usesOthers);
   if (isBinary) {
     ensemble.numTargets = 1;
@@ -462,12 +486,14 @@ static LogicalResult writeClassifier(FunctionWriter &writer) {
       for (auto &[target, weight] : node.weights)
         target = 0;
     if (usesOthers || base->size() > 1)
-      return writer.refuse("two classes with weights of the second one only, or with "
-                           "two base values, are not supported");
-  } else if (!base->empty() && (static_cast<int64_t>(base->size()) != labels->count ||
-                                labels->count == 2)) {
-    return writer.refuse("base_values has " + Twine(base->size()) + " elements for " +
-                         Twine(labels->count) + " classes");
+      return writer.refuse(
+          "two classes with weights of the second one only, or with "
+          "two base values, are not supported");
+  } else if (!base->empty() &&
+             (static_cast<int64_t>(base->size()) != labels->count ||
+              labels->count == 2)) {
+    return writer.refuse("base_values has " + Twine(base->size()) +
+                         " elements for " + Twine(labels->count) + " classes");
   }
   Type type = getRealType(writer, 0), f32 = Float32Type::get(type.getContext());
   FailureOr<Name> sum = EnsembleWriter(writer, ensemble).write("SUM", type);
@@ -475,7 +501,8 @@ static LogicalResult writeClassifier(FunctionWriter &writer) {
     return failure();
   if (!base->empty())
     sum = writer.add(
-        "Add", {*sum, writer.tensor(*base, {static_cast<int64_t>(base->size())}, type)});
+        "Add", {*sum, writer.tensor(*base, {static_cast<int64_t>(base->size())},
+                                    type)});
   sum = writer.convert(*sum, f32);
   if (!isBinary) {
     FailureOr<Name> scores = addPostTransform(writer, *sum);
@@ -499,48 +526,54 @@ static LogicalResult writeTreeEnsemble(FunctionWriter &writer) {
                        ifFalse = writer.getInts("nodes_falsenodeids"),
                        trueLeafs = writer.getInts("nodes_trueleafs"),
                        falseLeafs = writer.getInts("nodes_falseleafs"),
-                       tracks = writer.getInts("nodes_missing_value_tracks_true"),
+                       tracks =
+                           writer.getInts("nodes_missing_value_tracks_true"),
                        roots = writer.getInts("tree_roots"),
                        targets = writer.getInts("leaf_targetids");
   SmallVector<double> lists[4];
-  for (auto [name, list] : llvm::zip_equal(
-           ArrayRef<StringRef>{"nodes_splits", "nodes_modes", "leaf_weights",
-                               "membership_values"},
-           lists)) {
+  for (auto [name, list] :
+       llvm::zip_equal(ArrayRef<StringRef>{"nodes_splits", "nodes_modes",
+                                           "leaf_weights", "membership_values"},
+                       lists)) {
     const ::onnx::AttributeProto *attribute = writer.find(name);
     if (!attribute)
       continue;
-    FailureOr<SmallVector<double>> numbers = writer.readTensor(name, attribute->t());
+    FailureOr<SmallVector<double>> numbers =
+        writer.readTensor(name, attribute->t());
     if (failed(numbers))
       return failure();
     list = *numbers;
   }
   auto &[splits, modes, weights, members] = lists;
   size_t count = features.size(), numLeaves = targets.size();
-  for (size_t size : {ifTrue.size(), ifFalse.size(), trueLeafs.size(), falseLeafs.size(),
-                      splits.size(), modes.size()})
+  for (size_t size : {ifTrue.size(), ifFalse.size(), trueLeafs.size(),
+                      falseLeafs.size(), splits.size(), modes.size()})
     if (size != count)
       return writer.refuse("the lists of its nodes have different lengths");
-  if (weights.size() != numLeaves || (!tracks.empty() && tracks.size() != count))
+  if (weights.size() != numLeaves ||
+      (!tracks.empty() && tracks.size() != count))
     return writer.refuse("the lists of its nodes have different lengths");
   if (ensemble.numTargets < 1 || ensemble.numTargets > INT32_MAX)
     return writer.refuse("n_targets is not positive");
 
-  // The leaves follow the nodes; a node that asks for members is a chain of nodes
-  // that ask for one each, added at the end.
+  // The leaves follow the nodes; a node that asks for members is a chain of
+  // nodes that ask for one each, added at the end.
   ensemble.nodes.resize(count + numLeaves);
   for (size_t leaf = 0; leaf < numLeaves; ++leaf) {
     if (targets[leaf] < 0 || targets[leaf] >= ensemble.numTargets)
-      return writer.refuse("target " + Twine(targets[leaf]) + " is out of range");
-    ensemble.nodes[count + leaf].weights.emplace_back(targets[leaf], weights[leaf]);
+      return writer.refuse("target " + Twine(targets[leaf]) +
+                           " is out of range");
+    ensemble.nodes[count + leaf].weights.emplace_back(targets[leaf],
+                                                      weights[leaf]);
   }
   size_t member = 0;
   for (size_t i = 0; i < count; ++i) {
     TreeNode node;
     if (!(modes[i] >= 0 && modes[i] <= 6) || features[i] < 0 ||
         features[i] > INT32_MAX / 4)
-      return writer.refuse("node " + Twine(i) + " has a mode or feature that is not "
-                                                "supported");
+      return writer.refuse("node " + Twine(i) +
+                           " has a mode or feature that is not "
+                           "supported");
     node.mode = static_cast<Mode>(static_cast<int>(modes[i]));
     node.feature = features[i];
     node.threshold = splits[i];
@@ -579,14 +612,18 @@ static LogicalResult writeTreeEnsemble(FunctionWriter &writer) {
   int64_t aggregate = writer.getInt("aggregate_function", 1),
           transform = writer.getInt("post_transform", 0);
   StringRef aggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
-  StringRef transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  StringRef transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO",
+                            "PROBIT"};
   if (aggregate < 0 || aggregate > 3 || transform < 0 || transform > 4)
-    return writer.refuse("aggregate_function or post_transform is out of range");
-  FailureOr<Name> sum = EnsembleWriter(writer, ensemble)
-                            .write(aggregates[aggregate], getRealType(writer, 0));
+    return writer.refuse(
+        "aggregate_function or post_transform is out of range");
+  FailureOr<Name> sum =
+      EnsembleWriter(writer, ensemble)
+          .write(aggregates[aggregate], getRealType(writer, 0));
   if (failed(sum))
     return failure();
-  FailureOr<Name> result = addPostTransform(writer, *sum, transforms[transform]);
+  FailureOr<Name> result =
+      addPostTransform(writer, *sum, transforms[transform]);
   if (failed(result))
     return failure();
   writer.result(0, *result);
@@ -594,30 +631,45 @@ static LogicalResult writeTreeEnsemble(FunctionWriter &writer) {
 }
 
 void addTreeFunctions(OperatorFunctions &list) {
-  std::vector<llvm::StringLiteral> nodes = {
-      "nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_values",
-      "nodes_values_as_tensor", "nodes_hitrates", "nodes_hitrates_as_tensor",
-      "nodes_modes", "nodes_truenodeids", "nodes_falsenodeids",
-      "nodes_missing_value_tracks_true", "base_values", "base_values_as_tensor",
-      "post_transform"};
+  std::vector<llvm::StringLiteral> nodes = {"nodes_treeids",
+                                            "nodes_nodeids",
+                                            "nodes_featureids",
+                                            "nodes_values",
+                                            "nodes_values_as_tensor",
+                                            "nodes_hitrates",
+                                            "nodes_hitrates_as_tensor",
+                                            "nodes_modes",
+                                            "nodes_truenodeids",
+                                            "nodes_falsenodeids",
+                                            "nodes_missing_value_tracks_true",
+                                            "base_values",
+                                            "base_values_as_tensor",
+                                            "post_transform"};
   std::vector<llvm::StringLiteral> regressor = nodes, classifier = nodes;
   regressor.insert(regressor.end(),
-                   {"aggregate_function", "n_targets", "target_treeids", "target_nodeids",
-                    "target_ids", "target_weights", "target_weights_as_tensor"});
+                   {"aggregate_function", "n_targets", "target_treeids",
+                    "target_nodeids", "target_ids", "target_weights",
+                    "target_weights_as_tensor"});
   classifier.insert(classifier.end(),
-                    {"classlabels_int64s", "classlabels_strings", "class_treeids",
-                     "class_nodeids", "class_ids", "class_weights",
-                     "class_weights_as_tensor"});
-  list.insert(list.end(),
-              {{"ai.onnx.ml", "TreeEnsembleRegressor", 1, 1, writeRegressor, regressor},
-               {"ai.onnx.ml", "TreeEnsembleClassifier", 1, 1, writeClassifier, classifier},
-               {"ai.onnx.ml", "TreeEnsemble", 1, 1, writeTreeEnsemble,
-                {"aggregate_function", "leaf_targetids", "leaf_weights",
-                 "membership_values", "n_targets", "nodes_falseleafs",
-                 "nodes_falsenodeids", "nodes_featureids", "nodes_hitrates",
-                 "nodes_missing_value_tracks_true", "nodes_modes", "nodes_splits",
-                 "nodes_trueleafs", "nodes_truenodeids", "post_transform",
-                 "tree_roots"}}});
+                    {"classlabels_int64s", "classlabels_strings",
+                     "class_treeids", "class_nodeids", "class_ids",
+                     "class_weights", "class_weights_as_tensor"});
+  list.insert(
+      list.end(),
+      {{"ai.onnx.ml", "TreeEnsembleRegressor", 1, 1, writeRegressor, regressor},
+       {"ai.onnx.ml", "TreeEnsembleClassifier", 1, 1, writeClassifier,
+        classifier},
+       {"ai.onnx.ml",
+        "TreeEnsemble",
+        1,
+        1,
+        writeTreeEnsemble,
+        {"aggregate_function", "leaf_targetids", "leaf_weights",
+         "membership_values", "n_targets", "nodes_falseleafs",
+         "nodes_falsenodeids", "nodes_featureids", "nodes_hitrates",
+         "nodes_missing_value_tracks_true", "nodes_modes", "nodes_splits",
+         "nodes_trueleafs", "nodes_truenodeids", "post_transform",
+         "tree_roots"}}});
 }
 
 } // namespace onnx_aot::importer

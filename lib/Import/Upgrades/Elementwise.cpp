@@ -1,4 +1,5 @@
-//===- Elementwise.cpp - older pointwise operators --------------------------===//
+//===- Elementwise.cpp - older pointwise operators
+//--------------------------===//
 
 #include "Upgrades.h"
 
@@ -8,24 +9,27 @@ using namespace mlir;
 
 namespace onnx_aot::importer {
 
-/// Puts the second input's dimensions at `axis` of the first one's, as broadcasting
-/// did before it was numpy's.
+/// Puts the second input's dimensions at `axis` of the first one's, as
+/// broadcasting did before it was numpy's.
 static LogicalResult alignSecondInput(Upgrader &upgrader, int64_t axis) {
   std::optional<int64_t> rank = upgrader.getInputRank(0),
                          otherRank = upgrader.getInputRank(1);
   if (!rank || !otherRank)
-    return upgrader.refuse("broadcasting along an axis needs inputs of known rank");
+    return upgrader.refuse(
+        "broadcasting along an axis needs inputs of known rank");
   int64_t trailing = *rank - axis - *otherRank;
   if (axis < 0 || trailing < 0)
-    return upgrader.refuse("axis " + Twine(axis) + " does not fit inputs of rank " +
-                           Twine(*rank) + " and " + Twine(*otherRank));
+    return upgrader.refuse("axis " + Twine(axis) +
+                           " does not fit inputs of rank " + Twine(*rank) +
+                           " and " + Twine(*otherRank));
   if (trailing == 0)
     return success();
   SmallVector<int64_t> axes;
   for (int64_t i = 0; i < trailing; ++i)
     axes.push_back(*otherRank + i);
-  upgrader.setInput(1, upgrader.addBefore("Unsqueeze", {upgrader.node().input(1),
-                                                        upgrader.addIntegers(axes)}));
+  upgrader.setInput(
+      1, upgrader.addBefore("Unsqueeze", {upgrader.node().input(1),
+                                          upgrader.addIntegers(axes)}));
   return success();
 }
 

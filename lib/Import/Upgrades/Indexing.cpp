@@ -1,4 +1,5 @@
-//===- Indexing.cpp - older operators that take and put elements ------------===//
+//===- Indexing.cpp - older operators that take and put elements
+//------------===//
 
 #include "Upgrades.h"
 
@@ -22,8 +23,8 @@ static LogicalResult upgradeScatter(Upgrader &upgrader) {
 }
 
 void addIndexingUpgrades(UpgradeList &list) {
-  list.insert(list.end(), {{"Scatter", 11, upgradeScatter},
-                           {"Slice", 10, upgradeSlice}});
+  list.insert(list.end(),
+              {{"Scatter", 11, upgradeScatter}, {"Slice", 10, upgradeSlice}});
 }
 
 } // namespace onnx_aot::importer

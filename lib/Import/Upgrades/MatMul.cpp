@@ -1,4 +1,5 @@
-//===- MatMul.cpp - older matrix products and transforms --------------------===//
+//===- MatMul.cpp - older matrix products and transforms
+//--------------------===//
 
 #include "Upgrades.h"
 

@@ -1,4 +1,5 @@
-//===- Normalization.cpp - older normalizations, dropout and softmax --------===//
+//===- Normalization.cpp - older normalizations, dropout and softmax
+//--------===//
 
 #include "Upgrades.h"
 
@@ -13,8 +14,9 @@ static LogicalResult eraseIsTest(Upgrader &upgrader) {
   bool isTest = upgrader.getInt("is_test", 0) != 0;
   upgrader.erase("is_test");
   if (!isTest)
-    return upgrader.refuse("training mode is not supported for its opset (supported: "
-                           "is_test=1, or opset 14 and newer)");
+    return upgrader.refuse(
+        "training mode is not supported for its opset (supported: "
+        "is_test=1, or opset 14 and newer)");
   return success();
 }
 
@@ -100,8 +102,8 @@ static LogicalResult upgradeCoerced(Upgrader &upgrader) {
   if (!rank)
     return upgrader.refuse("it needs an input of known rank");
   if (axis < -*rank || axis > *rank)
-    return upgrader.refuse("axis " + Twine(axis) + " is out of range for rank " +
-                           Twine(*rank));
+    return upgrader.refuse("axis " + Twine(axis) +
+                           " is out of range for rank " + Twine(*rank));
   if (axis < 0)
     axis += *rank;
   upgrader.set("axis", int64_t(-1));
@@ -110,7 +112,8 @@ static LogicalResult upgradeCoerced(Upgrader &upgrader) {
   std::string input = upgrader.node().input(0);
   std::string shape = upgrader.addBefore("Shape", {input});
   upgrader.setInput(
-      0, upgrader.addBefore("Flatten", {input}, [&](::onnx::NodeProto &flatten) {
+      0,
+      upgrader.addBefore("Flatten", {input}, [&](::onnx::NodeProto &flatten) {
         ::onnx::AttributeProto &attribute = *flatten.add_attribute();
         attribute.set_name("axis");
         attribute.set_type(::onnx::AttributeProto::INT);
@@ -121,16 +124,17 @@ static LogicalResult upgradeCoerced(Upgrader &upgrader) {
 }
 
 void addNormalizationUpgrades(UpgradeList &list) {
-  list.insert(list.end(), {{"BatchNormalization", 7, eraseIsTest},
-                           {"BatchNormalization", 9, eraseSpatial},
-                           {"BatchNormalization", 14, upgradeTraining},
-                           {"Dropout", 7, eraseIsTest},
-                           {"Dropout", 10, upgradeMask},
-                           {"Dropout", 12, upgradeRatio},
-                           {"GroupNormalization", 21, upgradeGroupNormalization},
-                           {"Hardmax", 13, upgradeCoerced},
-                           {"LogSoftmax", 13, upgradeCoerced},
-                           {"Softmax", 13, upgradeCoerced}});
+  list.insert(list.end(),
+              {{"BatchNormalization", 7, eraseIsTest},
+               {"BatchNormalization", 9, eraseSpatial},
+               {"BatchNormalization", 14, upgradeTraining},
+               {"Dropout", 7, eraseIsTest},
+               {"Dropout", 10, upgradeMask},
+               {"Dropout", 12, upgradeRatio},
+               {"GroupNormalization", 21, upgradeGroupNormalization},
+               {"Hardmax", 13, upgradeCoerced},
+               {"LogSoftmax", 13, upgradeCoerced},
+               {"Softmax", 13, upgradeCoerced}});
 }
 
 } // namespace onnx_aot::importer

@@ -1,4 +1,5 @@
-//===- Pooling.cpp - older pooling and resampling ---------------------------===//
+//===- Pooling.cpp - older pooling and resampling
+//---------------------------===//
 
 #include "Upgrades.h"
 
@@ -43,7 +44,8 @@ static LogicalResult upgradeUpsampleScales(Upgrader &upgrader) {
 
 /// Makes the second input, the scales, what it is for Resize since opset 11.
 static void moveScales(Upgrader &upgrader) {
-  std::string scales = upgrader.node().input_size() > 1 ? upgrader.node().input(1) : "";
+  std::string scales =
+      upgrader.node().input_size() > 1 ? upgrader.node().input(1) : "";
   upgrader.setInput(1, "");
   upgrader.setInput(2, scales);
 }
@@ -71,8 +73,9 @@ static LogicalResult upgradeFirstResize(Upgrader &upgrader) {
       shrinks |= scale < 1;
     }
     if (!scales || (grows && shrinks))
-      return upgrader.refuse("nearest resizing of opset 10 with scales that are not "
-                             "constant, or both above and below 1, is not supported");
+      return upgrader.refuse(
+          "nearest resizing of opset 10 with scales that are not "
+          "constant, or both above and below 1, is not supported");
     upgrader.set("nearest_mode", shrinks ? "ceil" : "floor");
   }
   moveScales(upgrader);
@@ -82,7 +85,8 @@ static LogicalResult upgradeFirstResize(Upgrader &upgrader) {
 /// Exporters give empty tensors for inputs that are not there.
 static LogicalResult dropEmptyInputs(Upgrader &upgrader) {
   for (int index = 1; index < upgrader.node().input_size(); ++index) {
-    auto type = dyn_cast_or_null<RankedTensorType>(upgrader.getInputType(index));
+    auto type =
+        dyn_cast_or_null<RankedTensorType>(upgrader.getInputType(index));
     if (type && type.getRank() == 1 && type.getDimSize(0) == 0)
       upgrader.setInput(index, "");
   }

@@ -1,4 +1,5 @@
-//===- Recurrent.cpp - older recurrent operators and loops ------------------===//
+//===- Recurrent.cpp - older recurrent operators and loops
+//------------------===//
 
 #include "Upgrades.h"
 

@@ -1,4 +1,5 @@
-//===- Reduction.cpp - older reductions -------------------------------------===//
+//===- Reduction.cpp - older reductions
+//-------------------------------------===//
 
 #include "Upgrades.h"
 

@@ -1,4 +1,5 @@
-//===- Shape.cpp - older operators that move data ---------------------------===//
+//===- Shape.cpp - older operators that move data
+//---------------------------===//
 
 #include "Upgrades.h"
 
@@ -59,8 +60,9 @@ static LogicalResult upgradePad(Upgrader &upgrader) {
 }
 
 static LogicalResult upgradeTile(Upgrader &upgrader) {
-  return upgrader.refuse("tiling along one axis is not supported (supported: Tile of "
-                         "opset 6 and newer)");
+  return upgrader.refuse(
+      "tiling along one axis is not supported (supported: Tile of "
+      "opset 6 and newer)");
 }
 
 void addShapeUpgrades(UpgradeList &list) {

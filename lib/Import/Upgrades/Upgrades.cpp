@@ -1,4 +1,5 @@
-//===- Upgrades.cpp - running the adapters, and their tools -----------------===//
+//===- Upgrades.cpp - running the adapters, and their tools
+//-----------------===//
 
 #include "Upgrades.h"
 
@@ -130,8 +131,9 @@ void Upgrader::erase(StringRef name) {
       attributes.DeleteSubrange(i, 1);
 }
 
-static ::onnx::AttributeProto &addAttribute(::onnx::NodeProto &node, StringRef name,
-                                            ::onnx::AttributeProto::AttributeType type) {
+static ::onnx::AttributeProto &
+addAttribute(::onnx::NodeProto &node, StringRef name,
+             ::onnx::AttributeProto::AttributeType type) {
   ::onnx::AttributeProto &attribute = *node.add_attribute();
   attribute.set_name(name.str());
   attribute.set_type(type);
@@ -145,7 +147,8 @@ void Upgrader::set(StringRef name, int64_t value) {
 
 void Upgrader::set(StringRef name, StringRef value) {
   erase(name);
-  addAttribute(*edited, name, ::onnx::AttributeProto::STRING).set_s(value.str());
+  addAttribute(*edited, name, ::onnx::AttributeProto::STRING)
+      .set_s(value.str());
 }
 
 void Upgrader::set(StringRef name, ArrayRef<int64_t> values) {
@@ -170,8 +173,9 @@ std::string Upgrader::makeName() {
   return name;
 }
 
-std::string Upgrader::addBefore(StringRef opType, ArrayRef<std::string> inputs,
-                                llvm::function_ref<void(::onnx::NodeProto &)> edit) {
+std::string
+Upgrader::addBefore(StringRef opType, ArrayRef<std::string> inputs,
+                    llvm::function_ref<void(::onnx::NodeProto &)> edit) {
   ::onnx::NodeProto &node = context.storage->nodes.emplace_back();
   node.set_op_type(opType.str());
   for (const std::string &input : inputs)
@@ -202,10 +206,12 @@ void Upgrader::addAfter(StringRef opType, unsigned index,
 }
 
 /// Adds a node that makes one constant.
-static std::string addTensor(Upgrader &upgrader,
-                             llvm::function_ref<void(::onnx::TensorProto &)> edit) {
+static std::string
+addTensor(Upgrader &upgrader,
+          llvm::function_ref<void(::onnx::TensorProto &)> edit) {
   return upgrader.addBefore("Constant", {}, [&](::onnx::NodeProto &node) {
-    edit(*addAttribute(node, "value", ::onnx::AttributeProto::TENSOR).mutable_t());
+    edit(*addAttribute(node, "value", ::onnx::AttributeProto::TENSOR)
+              .mutable_t());
   });
 }
 
@@ -251,7 +257,8 @@ void Upgrader::moveToInput(StringRef name, unsigned index) {
   const ::onnx::AttributeProto *attribute = find(name);
   if (!attribute)
     return;
-  SmallVector<int64_t> values(attribute->ints().begin(), attribute->ints().end());
+  SmallVector<int64_t> values(attribute->ints().begin(),
+                              attribute->ints().end());
   erase(name);
   setInput(index, addIntegers(values));
 }

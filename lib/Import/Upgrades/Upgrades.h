@@ -1,9 +1,9 @@
 //===- Upgrades.h - nodes of older opsets -----------------------*- C++ -*-===//
 //
-// An adapter brings a node of one operator from the versions before `toOpset` to
-// those rules. It edits the node and may put helper nodes before and after it;
-// helper nodes follow the newest opset. A node runs through all adapters of its
-// operator that its opset is too old for, oldest first.
+// An adapter brings a node of one operator from the versions before `toOpset`
+// to those rules. It edits the node and may put helper nodes before and after
+// it; helper nodes follow the newest opset. A node runs through all adapters of
+// its operator that its opset is too old for, oldest first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,12 @@ public:
 
   /// The node, to be edited.
   ::onnx::NodeProto &node() { return *edited; }
-  mlir::LogicalResult refuse(const llvm::Twine &reason) { return refuseNode(reason); }
+  mlir::LogicalResult refuse(const llvm::Twine &reason) {
+    return refuseNode(reason);
+  }
 
-  /// The node's index-th input as it is in the model; null when absent, refused,
-  /// or made by a helper node.
+  /// The node's index-th input as it is in the model; null when absent,
+  /// refused, or made by a helper node.
   mlir::Value getInput(unsigned index);
   mlir::Type getInputType(unsigned index);
   std::optional<int64_t> getInputRank(unsigned index);
@@ -64,10 +66,11 @@ public:
   /// A rank-0 constant of the element type of the node's index-th input.
   std::string addScalarLike(unsigned index, float value);
   /// Adds a node before the node; gives its output's name.
-  std::string addBefore(llvm::StringRef opType, llvm::ArrayRef<std::string> inputs,
-                        llvm::function_ref<void(::onnx::NodeProto &)> edit = {});
-  /// Adds a node whose input #0 is the node's output #index and whose output takes
-  /// that output's name. Further inputs follow.
+  std::string
+  addBefore(llvm::StringRef opType, llvm::ArrayRef<std::string> inputs,
+            llvm::function_ref<void(::onnx::NodeProto &)> edit = {});
+  /// Adds a node whose input #0 is the node's output #index and whose output
+  /// takes that output's name. Further inputs follow.
   void addAfter(llvm::StringRef opType, unsigned index,
                 llvm::ArrayRef<std::string> moreInputs,
                 llvm::function_ref<void(::onnx::NodeProto &)> edit = {});

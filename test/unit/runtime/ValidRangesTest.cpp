@@ -12,12 +12,11 @@ namespace {
 /// Every stated part of a range, as text.
 std::string show(const ValidRanges &ranges, uint64_t begin, uint64_t end) {
   std::string text;
-  ranges.visit(begin, end,
-               [&](uint64_t from, uint64_t to, ValidRanges::State state) {
-                 text += std::to_string(from) + "-" + std::to_string(to) +
-                         (state.host ? "h" : "") + (state.device ? "d" : "") +
-                         " ";
-               });
+  ranges.visit(
+      begin, end, [&](uint64_t from, uint64_t to, ValidRanges::State state) {
+        text += std::to_string(from) + "-" + std::to_string(to) +
+                (state.host ? "h" : "") + (state.device ? "d" : "") + " ";
+      });
   return text;
 }
 
@@ -50,11 +49,10 @@ TEST(ValidRanges, agreesWithOneStatePerByte) {
     ranges.set(begin, end, {(state & 1) != 0, (state & 2) != 0});
     std::fill(bytes.begin() + begin, bytes.begin() + end, state);
     std::vector<int> seen(64, -1);
-    ranges.visit(0, 64,
-                 [&](uint64_t from, uint64_t to, ValidRanges::State at) {
-                   for (uint64_t i = from; i < to; ++i)
-                     seen[i] = (at.host ? 1 : 0) + (at.device ? 2 : 0);
-                 });
+    ranges.visit(0, 64, [&](uint64_t from, uint64_t to, ValidRanges::State at) {
+      for (uint64_t i = from; i < to; ++i)
+        seen[i] = (at.host ? 1 : 0) + (at.device ? 2 : 0);
+    });
     ASSERT_EQ(seen, bytes) << "after step " << step;
   }
 }

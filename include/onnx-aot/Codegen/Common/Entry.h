@@ -78,16 +78,17 @@ private:
 /// The module's entry function; null when it has none.
 mlir::func::FuncOp getEntry(mlir::ModuleOp module);
 
-/// The symbol argument that is the size of a dimension of an input, or of a view
-/// of it with the same shape; null for constants and other values.
+/// The symbol argument that is the size of a dimension of an input, or of a
+/// view of it with the same shape; null for constants and other values.
 mlir::Value getEntryDim(mlir::func::FuncOp entry, mlir::Value value,
                         int64_t dim);
 
-/// Replaces dimensions of entry arguments by the symbol arguments, so that equal
-/// sizes are the same SSA value.
+/// Replaces dimensions of entry arguments by the symbol arguments, so that
+/// equal sizes are the same SSA value.
 void resolveEntryDims(mlir::func::FuncOp entry);
 
-/// Expresses dimensions of tensors by the symbols where shape functions allow it.
+/// Expresses dimensions of tensors by the symbols where shape functions allow
+/// it.
 void resolveTensorDims(mlir::func::FuncOp entry);
 
 /// True when `value` is computed from index arguments and constants alone.

@@ -1,9 +1,11 @@
-//===- KernelDomain.h - the iteration space a kernel's ops share -*- C++ -*-===//
+//===- KernelDomain.h - the iteration space a kernel's ops share -*- C++
+//-*-===//
 //
-// The ops of a kernel are loop nests over one set of dimensions. A dimension that
-// any op reduces is a reduction dimension; the others are parallel, and every op
-// runs over all of them. So a kernel is: for each point of the parallel
-// dimensions, the ops in order, each over the reduction dimensions it needs.
+// The ops of a kernel are loop nests over one set of dimensions. A dimension
+// that any op reduces is a reduction dimension; the others are parallel, and
+// every op runs over all of them. So a kernel is: for each point of the
+// parallel dimensions, the ops in order, each over the reduction dimensions it
+// needs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +19,8 @@ namespace onnx_aot::codegen {
 /// Shared iteration space of a few generics.
 class KernelDomain {
 public:
-  /// Aligns the loops of `ops`, which stand in program order. Fails when they do
-  /// not share one space, reduce over different dimensions, or have bodies
+  /// Aligns the loops of `ops`, which stand in program order. Fails when they
+  /// do not share one space, reduce over different dimensions, or have bodies
   /// that are not made of pointwise operations.
   static mlir::FailureOr<KernelDomain>
   analyze(llvm::ArrayRef<mlir::linalg::GenericOp> ops);

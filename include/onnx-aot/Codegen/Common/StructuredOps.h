@@ -31,7 +31,8 @@ std::optional<Combiner> getCombiner(mlir::linalg::GenericOp op);
 /// A sum of products of two inputs: matrix products and convolutions.
 bool isContraction(mlir::linalg::GenericOp op);
 
-/// The scalar with which the output of a reduction starts, from its linalg.fill.
+/// The scalar with which the output of a reduction starts, from its
+/// linalg.fill.
 mlir::Value getInitialScalar(mlir::linalg::GenericOp op);
 
 } // namespace onnx_aot::codegen

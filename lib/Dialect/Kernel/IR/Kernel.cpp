@@ -1,4 +1,5 @@
-//===- Kernel.cpp - the kernel dialect --------------------------------------===//
+//===- Kernel.cpp - the kernel dialect
+//--------------------------------------===//
 
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 
@@ -20,8 +21,9 @@ void KernelDialect::initialize() {
       >();
 }
 
-LogicalResult LaunchOp::reifyResultShapes(
-    OpBuilder &builder, ReifiedRankedShapedTypeDims &reifiedReturnShapes) {
+LogicalResult
+LaunchOp::reifyResultShapes(OpBuilder &builder,
+                            ReifiedRankedShapedTypeDims &reifiedReturnShapes) {
   for (Value output : getOutputs())
     reifiedReturnShapes.push_back(
         tensor::getMixedSizes(builder, getLoc(), output));
@@ -48,7 +50,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!kernel)
     return emitOpError("names no function: ") << getKernelAttr();
   if (kernel.getNumArguments() != getNumOperands())
-    return emitOpError("has ") << getNumOperands() << " operands, kernel "
-           << getKernelAttr() << " takes " << kernel.getNumArguments();
+    return emitOpError("has ")
+           << getNumOperands() << " operands, kernel " << getKernelAttr()
+           << " takes " << kernel.getNumArguments();
   return success();
 }

@@ -1,4 +1,5 @@
-//===- Constants.cpp - making small constants -------------------------------===//
+//===- Constants.cpp - making small constants
+//-------------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 
@@ -24,9 +25,10 @@ Value onnx_aot::onnx::createScalar(OpBuilder &builder, Location loc,
   if (auto floatType = dyn_cast<FloatType>(elementType)) {
     APFloat number(value);
     bool losesInfo;
-    number.convert(floatType.getFloatSemantics(),
-                   APFloat::rmNearestTiesToEven, &losesInfo);
-    return ConstantOp::create(builder, loc, DenseElementsAttr::get(type, number));
+    number.convert(floatType.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    return ConstantOp::create(builder, loc,
+                              DenseElementsAttr::get(type, number));
   }
   auto integerType = cast<IntegerType>(elementType);
   APInt number(integerType.getWidth(), static_cast<int64_t>(value),

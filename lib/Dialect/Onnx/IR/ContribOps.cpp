@@ -1,4 +1,5 @@
-//===- ContribOps.cpp - verifiers and shape functions --------------------------===//
+//===- ContribOps.cpp - verifiers and shape functions
+//--------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/ML.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

@@ -1,8 +1,9 @@
-//===- ControlFlowOps.cpp - verifiers and shape functions -------------------===//
+//===- ControlFlowOps.cpp - verifiers and shape functions
+//-------------------===//
 
-#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/Composite.h"
 #include "onnx-aot/Dialect/Onnx/IR/ControlFlow.h"
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -25,15 +26,16 @@ void OnnxDialect::registerControlFlowOps() {
 //===--- Types that leave a body ------------------------------------------===//
 
 namespace {
-/// The symbols that have a value outside of an op's bodies: a size inside may be
-/// another one in each iteration.
+/// The symbols that have a value outside of an op's bodies: a size inside may
+/// be another one in each iteration.
 class OuterSymbols {
 public:
   explicit OuterSymbols(Operation *op) {
     for (Value operand : op->getOperands())
       add(operand.getType());
     for (Block *block = op->getBlock(); block;
-         block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr)
+         block = block->getParentOp() ? block->getParentOp()->getBlock()
+                                      : nullptr)
       for (BlockArgument argument : block->getArguments())
         add(argument.getType());
     visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
@@ -73,8 +75,9 @@ private:
 static FailureOr<Type> joinTypes(Operation *op, unsigned index, Type a, Type b,
                                  const OuterSymbols &outer) {
   auto mismatch = [&]() -> LogicalResult {
-    return op->emitOpError("output ") << index << " has type " << a
-                                      << " on one path and " << b << " on the other";
+    return op->emitOpError("output ")
+           << index << " has type " << a << " on one path and " << b
+           << " on the other";
   };
   auto left = dyn_cast<TensorType>(a), right = dyn_cast<TensorType>(b);
   if (!left || !right) {
@@ -120,14 +123,15 @@ LogicalResult IfOp::verify() {
     if (!getTerminator(*region))
       return emitOpError("branches must end in onnx.Yield");
     if (getTerminator(*region)->getNumOperands() != getNumResults())
-      return emitOpError("has ") << getNumResults() << " outputs, but a branch yields "
-                                 << getTerminator(*region)->getNumOperands();
+      return emitOpError("has ")
+             << getNumResults() << " outputs, but a branch yields "
+             << getTerminator(*region)->getNumOperands();
   }
   return success();
 }
 
-/// The branch that is taken, where the condition is known at compile time; shape
-/// arithmetic often decides it.
+/// The branch that is taken, where the condition is known at compile time;
+/// shape arithmetic often decides it.
 static std::optional<bool> getDecision(IfOp op) {
   std::optional<SmallVector<Dim>> value = getShapeValue(op.getCond());
   if (!value || value->size() != 1 || !(*value)[0].isStatic())
@@ -139,7 +143,8 @@ namespace {
 // Pattern: If(constant) {A} else {B} -> A or B
 struct InlineDecidedIf : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(IfOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(IfOp op,
+                                PatternRewriter &rewriter) const override {
     std::optional<bool> decided = getDecision(op);
     if (!decided)
       return failure();
@@ -165,7 +170,8 @@ void IfOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 LogicalResult IfOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (!getElementType(getCond()).isInteger(1))
     return emitOpError("cond must be bool, found ") << getCond().getType();
-  YieldOp yes = getTerminator(getThenBranch()), no = getTerminator(getElseBranch());
+  YieldOp yes = getTerminator(getThenBranch()),
+          no = getTerminator(getElseBranch());
   if (!yes || !no || yes->getNumOperands() != no->getNumOperands())
     return emitOpError("its branches give different numbers of outputs");
   OuterSymbols outer(*this);
@@ -189,13 +195,15 @@ LogicalResult IfOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 
 /// Looks through Identity.
 static Value peel(Value value) {
-  while (auto identity = value ? value.getDefiningOp<IdentityOp>() : IdentityOp())
+  while (auto identity =
+             value ? value.getDefiningOp<IdentityOp>() : IdentityOp())
     value = identity.getInput();
   return value;
 }
 
 static bool isTrue(Value value) {
-  std::optional<SmallVector<int64_t>> constant = getConstantIntegers(peel(value));
+  std::optional<SmallVector<int64_t>> constant =
+      getConstantIntegers(peel(value));
   return constant && constant->size() == 1 && (*constant)[0] != 0;
 }
 
@@ -213,12 +221,14 @@ LogicalResult LoopOp::verify() {
     return emitOpError("its body must end in onnx.Yield");
   size_t carried = getVInitial().size();
   if (body.getNumArguments() != carried + 2)
-    return emitOpError("its body takes ") << body.getNumArguments()
-           << " inputs, " << carried + 2 << " follow from the operands";
+    return emitOpError("its body takes ")
+           << body.getNumArguments() << " inputs, " << carried + 2
+           << " follow from the operands";
   if (body.back().getNumOperands() != getNumResults() + 1 ||
       getNumResults() < carried)
-    return emitOpError("its body gives ") << body.back().getNumOperands()
-           << " outputs for " << getNumResults() << " results";
+    return emitOpError("its body gives ")
+           << body.back().getNumOperands() << " outputs for " << getNumResults()
+           << " results";
   return success();
 }
 
@@ -275,18 +285,21 @@ LogicalResult ScanOp::verify() {
     return emitOpError("num_scan_inputs is ")
            << numScanned << " with " << numOperands << " inputs";
   if (body.getNumArguments() != getNumOperands())
-    return emitOpError("its body takes ") << body.getNumArguments()
-           << " inputs, " << numOperands << " follow from the operands";
+    return emitOpError("its body takes ")
+           << body.getNumArguments() << " inputs, " << numOperands
+           << " follow from the operands";
   if (body.back().getNumOperands() != getNumResults() ||
       static_cast<int64_t>(getNumResults()) < numOperands - numScanned)
-    return emitOpError("its body gives ") << body.back().getNumOperands()
-           << " outputs for " << getNumResults() << " results";
+    return emitOpError("its body gives ")
+           << body.back().getNumOperands() << " outputs for " << getNumResults()
+           << " results";
   for (auto [list, expected] :
        {std::pair<std::optional<ArrayRef<int64_t>>, int64_t>{getScanInputAxes(),
                                                              numScanned},
         {getScanInputDirections(), numScanned},
         {getScanOutputAxes(), getNumResults() - (numOperands - numScanned)},
-        {getScanOutputDirections(), getNumResults() - (numOperands - numScanned)}})
+        {getScanOutputDirections(),
+         getNumResults() - (numOperands - numScanned)}})
     if (list && static_cast<int64_t>(list->size()) != expected)
       return emitOpError("a list of axes or directions has ")
              << list->size() << " entries, expected " << expected;

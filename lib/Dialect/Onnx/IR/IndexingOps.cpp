@@ -1,4 +1,5 @@
-//===- IndexingOps.cpp - verifiers and shape functions ----------------------===//
+//===- IndexingOps.cpp - verifiers and shape functions
+//----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
@@ -20,18 +21,21 @@ void OnnxDialect::registerIndexingOps() {
 static LogicalResult checkIndices(Operation *op, Value indices) {
   if (isa<IntegerType>(getElementType(indices)))
     return success();
-  return op->emitOpError("indices must be integers, found ") << indices.getType();
+  return op->emitOpError("indices must be integers, found ")
+         << indices.getType();
 }
 
 /// Refuses constant indices outside [-size, size).
-static LogicalResult checkConstantIndices(Operation *op, Value indices, Dim size) {
+static LogicalResult checkConstantIndices(Operation *op, Value indices,
+                                          Dim size) {
   std::optional<SmallVector<int64_t>> values = getConstantIntegers(indices);
   if (!values || !size.isStatic())
     return success();
   for (int64_t value : *values)
     if (value < -size.getStatic() || value >= size.getStatic())
       return op->emitOpError("index ")
-             << value << " is out of range for a dimension of " << size.getStatic();
+             << value << " is out of range for a dimension of "
+             << size.getStatic();
   return success();
 }
 
@@ -39,7 +43,8 @@ static LogicalResult checkReduction(Operation *op, StringRef reduction) {
   if (llvm::is_contained({"none", "add", "mul", "max", "min"}, reduction))
     return success();
   return op->emitOpError("reduction \"")
-         << reduction << "\" is not supported (supported: none, add, mul, max, min)";
+         << reduction
+         << "\" is not supported (supported: none, add, mul, max, min)";
 }
 
 //===--- Gather -----------------------------------------------------------===//
@@ -48,7 +53,8 @@ LogicalResult GatherOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIndices(*this, getIndices())))
     return failure();
   Type elementType = getElementType(getData());
-  std::optional<Shape> data = getShape(getData()), indices = getShape(getIndices());
+  std::optional<Shape> data = getShape(getData()),
+                       indices = getShape(getIndices());
   if (!data || !indices) {
     types.push_back(getUnrankedType(elementType));
     return success();
@@ -70,7 +76,8 @@ LogicalResult GatherElementsOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIndices(*this, getIndices())))
     return failure();
   Type elementType = getElementType(getData());
-  std::optional<Shape> data = getShape(getData()), indices = getShape(getIndices());
+  std::optional<Shape> data = getShape(getData()),
+                       indices = getShape(getIndices());
   if (data && indices) {
     if (data->size() != indices->size())
       return emitOpError("data and indices have different ranks ")
@@ -79,7 +86,8 @@ LogicalResult GatherElementsOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     if (failed(axis) ||
         failed(checkConstantIndices(*this, getIndices(), (*data)[*axis])))
       return failure();
-    for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(*data, *indices))) {
+    for (auto [index, pair] :
+         llvm::enumerate(llvm::zip_equal(*data, *indices))) {
       auto [size, count] = pair;
       if (static_cast<int64_t>(index) != *axis && size.isStatic() &&
           count.isStatic() && count.getStatic() > size.getStatic())
@@ -97,7 +105,8 @@ LogicalResult GatherNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIndices(*this, getIndices())))
     return failure();
   Type elementType = getElementType(getData());
-  std::optional<Shape> data = getShape(getData()), indices = getShape(getIndices());
+  std::optional<Shape> data = getShape(getData()),
+                       indices = getShape(getIndices());
   if (!data || !indices || (!indices->empty() && !indices->back().isStatic())) {
     types.push_back(getUnrankedType(elementType));
     return success();
@@ -108,14 +117,15 @@ LogicalResult GatherNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
                                       << rank << " and " << indices->size();
   int64_t depth = indices->back().getStatic();
   if (depth < 1 || depth > rank - batch)
-    return emitOpError("indices address ") << depth << " dimensions of "
-                                           << rank - batch;
+    return emitOpError("indices address ")
+           << depth << " dimensions of " << rank - batch;
   Shape result(indices->begin(), indices->end() - 1);
   for (int64_t i = 0; i < batch; ++i) {
     std::optional<Dim> merged = broadcastDims((*data)[i], (*indices)[i]);
     if (!merged || ((*data)[i].isStatic() && (*indices)[i].isStatic() &&
                     (*data)[i] != (*indices)[i]))
-      return emitOpError("batch dimension ") << i << " of data and indices differ";
+      return emitOpError("batch dimension ")
+             << i << " of data and indices differ";
   }
   result.append(data->begin() + batch + depth, data->end());
   types.push_back(getTensorType(result, elementType));
@@ -124,13 +134,15 @@ LogicalResult GatherNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 
 //===--- Scatter ----------------------------------------------------------===//
 
-LogicalResult ScatterElementsOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+ScatterElementsOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIndices(*this, getIndices())) ||
       failed(checkReduction(*this, getReduction())))
     return failure();
   if (getElementType(getData()) != getElementType(getUpdates()))
     return emitOpError("data and updates have different element types");
-  std::optional<Shape> data = getShape(getData()), indices = getShape(getIndices());
+  std::optional<Shape> data = getShape(getData()),
+                       indices = getShape(getIndices());
   std::optional<Shape> updates = getShape(getUpdates());
   if (data && indices && updates) {
     if (data->size() != indices->size() || data->size() != updates->size())
@@ -145,10 +157,11 @@ LogicalResult ScatterElementsOp::inferResultTypes(SmallVectorImpl<Type> &types) 
       Dim count = (*indices)[i], update = (*updates)[i];
       if (count.isStatic() && update.isStatic() && count != update)
         return emitOpError("indices and updates differ in dimension ") << i;
-      if (static_cast<int64_t>(i) != *axis && size.isStatic() && count.isStatic() &&
-          count.getStatic() > size.getStatic())
-        return emitOpError("indices have size ") << count.getStatic()
-               << " in dimension " << i << ", data only " << size.getStatic();
+      if (static_cast<int64_t>(i) != *axis && size.isStatic() &&
+          count.isStatic() && count.getStatic() > size.getStatic())
+        return emitOpError("indices have size ")
+               << count.getStatic() << " in dimension " << i << ", data only "
+               << size.getStatic();
     }
   }
   types.push_back(getData().getType());
@@ -161,7 +174,8 @@ LogicalResult ScatterNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return failure();
   if (getElementType(getData()) != getElementType(getUpdates()))
     return emitOpError("data and updates have different element types");
-  std::optional<Shape> data = getShape(getData()), indices = getShape(getIndices());
+  std::optional<Shape> data = getShape(getData()),
+                       indices = getShape(getIndices());
   std::optional<Shape> updates = getShape(getUpdates());
   if (data && indices && updates) {
     if (indices->empty())
@@ -170,15 +184,17 @@ LogicalResult ScatterNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
       return emitOpError("the last dimension of indices must be static");
     int64_t depth = indices->back().getStatic(), rank = data->size();
     if (depth < 1 || depth > rank)
-      return emitOpError("indices address ") << depth << " dimensions of " << rank;
+      return emitOpError("indices address ")
+             << depth << " dimensions of " << rank;
     Shape expected(indices->begin(), indices->end() - 1);
     expected.append(data->begin() + depth, data->end());
     bool fits = expected.size() == updates->size();
     for (auto [want, got] : llvm::zip(expected, *updates))
       fits &= !want.isStatic() || !got.isStatic() || want == got;
     if (!fits)
-      return emitOpError("updates ") << getUpdates().getType()
-             << " do not fit data " << getData().getType() << " and indices "
+      return emitOpError("updates ")
+             << getUpdates().getType() << " do not fit data "
+             << getData().getType() << " and indices "
              << getIndices().getType();
   }
   types.push_back(getData().getType());
@@ -187,8 +203,8 @@ LogicalResult ScatterNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 
 LogicalResult TensorScatterOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (getMode() != "linear" && getMode() != "circular")
-    return emitOpError("mode \"") << getMode()
-           << "\" is not supported (supported: linear, circular)";
+    return emitOpError("mode \"")
+           << getMode() << "\" is not supported (supported: linear, circular)";
   if (failed(checkIntegerList(*this, getWriteIndices(), "write_indices")))
     return failure();
   if (getElementType(getPastCache()) != getElementType(getUpdate()))
@@ -212,8 +228,9 @@ LogicalResult TensorScatterOp::inferResultTypes(SmallVectorImpl<Type> &types) {
                       ? written.getStatic() <= size.getStatic()
                       : written == size;
       if (!fits)
-        return emitOpError("update ") << getUpdate().getType()
-               << " does not fit past_cache " << getPastCache().getType();
+        return emitOpError("update ")
+               << getUpdate().getType() << " does not fit past_cache "
+               << getPastCache().getType();
     }
   }
   types.push_back(getPastCache().getType());
@@ -233,7 +250,8 @@ LogicalResult OneHotOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return emitOpError("values must have two elements, found ")
            << getValues().getType();
   if (std::optional<int64_t> rank = getRank(getDepth()); rank && *rank > 1)
-    return emitOpError("depth must be a scalar, found ") << getDepth().getType();
+    return emitOpError("depth must be a scalar, found ")
+           << getDepth().getType();
   std::optional<Shape> shape = getShape(getIndices());
   if (!shape) {
     types.push_back(getUnrankedType(elementType));
@@ -256,8 +274,8 @@ LogicalResult NonZeroOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Dim rank = Dim::unknown();
   if (std::optional<int64_t> known = getRank(getX()))
     rank = Dim::constant(getContext(), *known);
-  types.push_back(
-      getTensorType({rank, Dim::unknown()}, IntegerType::get(getContext(), 64)));
+  types.push_back(getTensorType({rank, Dim::unknown()},
+                                IntegerType::get(getContext(), 64)));
   return success();
 }
 
@@ -281,18 +299,21 @@ LogicalResult TopKOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (count.isStatic() &&
       (count.getStatic() < 0 ||
        (size.isStatic() && count.getStatic() > size.getStatic())))
-    return emitOpError("k = ") << count.getStatic() << " is out of range for "
-                               << getX().getType();
+    return emitOpError("k = ")
+           << count.getStatic() << " is out of range for " << getX().getType();
   size = count;
-  types.assign({getTensorType(*shape, elementType), getTensorType(*shape, indexType)});
+  types.assign(
+      {getTensorType(*shape, elementType), getTensorType(*shape, indexType)});
   return success();
 }
 
-LogicalResult NonMaxSuppressionOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+NonMaxSuppressionOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (getCenterPointBox() != 0 && getCenterPointBox() != 1)
     return emitOpError("center_point_box must be 0 or 1, found ")
            << getCenterPointBox();
-  std::optional<Shape> boxes = getShape(getBoxes()), scores = getShape(getScores());
+  std::optional<Shape> boxes = getShape(getBoxes()),
+                       scores = getShape(getScores());
   if ((boxes && (boxes->size() != 3 ||
                  ((*boxes)[2].isStatic() && !(*boxes)[2].isStatic(4)))) ||
       (scores && scores->size() != 3))
@@ -303,10 +324,12 @@ LogicalResult NonMaxSuppressionOp::inferResultTypes(SmallVectorImpl<Type> &types
     for (auto [a, b] : {std::pair<unsigned, unsigned>{0, 0}, {1, 2}})
       if ((*boxes)[a].isStatic() && (*scores)[b].isStatic() &&
           (*boxes)[a] != (*scores)[b])
-        return emitOpError("boxes ") << getBoxes().getType()
-               << " do not fit scores " << getScores().getType();
-  types.push_back(getTensorType({Dim::unknown(), Dim::constant(getContext(), 3)},
-                                IntegerType::get(getContext(), 64)));
+        return emitOpError("boxes ")
+               << getBoxes().getType() << " do not fit scores "
+               << getScores().getType();
+  types.push_back(
+      getTensorType({Dim::unknown(), Dim::constant(getContext(), 3)},
+                    IntegerType::get(getContext(), 64)));
   return success();
 }
 

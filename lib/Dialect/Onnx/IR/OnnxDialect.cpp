@@ -1,4 +1,5 @@
-//===- OnnxDialect.cpp - the onnx dialect -----------------------------------===//
+//===- OnnxDialect.cpp - the onnx dialect
+//-----------------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

@@ -1,7 +1,8 @@
-//===- QuantizationOps.cpp - verifiers and shape functions ------------------===//
+//===- QuantizationOps.cpp - verifiers and shape functions
+//------------------===//
 
-#include "onnx-aot/Dialect/Onnx/IR/Quantization.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Dialect/Onnx/IR/Quantization.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 #include "onnx-aot/Dialect/Onnx/IR/Window.h"
 
@@ -26,14 +27,15 @@ onnx_aot::onnx::getQuantizationLayout(Operation *op, Value tensor, Value scale,
   Shape shape = *getShape(tensor), scaleShape = *getShape(scale);
   int64_t rank = shape.size();
   auto mismatch = [&]() -> LogicalResult {
-    return op->emitOpError("scale ") << scale.getType() << " does not fit "
-                                     << tensor.getType() << " on axis " << axis
-                                     << " with block_size " << blockSize;
+    return op->emitOpError("scale ")
+           << scale.getType() << " does not fit " << tensor.getType()
+           << " on axis " << axis << " with block_size " << blockSize;
   };
   if (blockSize < 0)
     return mismatch();
   if (blockSize == 0) {
-    if (scaleShape.empty() || (scaleShape.size() == 1 && scaleShape[0].isStatic(1)))
+    if (scaleShape.empty() ||
+        (scaleShape.size() == 1 && scaleShape[0].isStatic(1)))
       return QuantizationLayout{QuantizationLayout::PerTensor};
     FailureOr<int64_t> normal = checkAxis(op, axis, rank);
     if (failed(normal))
@@ -71,7 +73,8 @@ static LogicalResult inferQuantized(Operation *op, Value tensor, Value scale,
     return success();
   }
   if (!isa<FloatType>(getElementType(scale)))
-    return op->emitOpError("scale must be of floats, found ") << scale.getType();
+    return op->emitOpError("scale must be of floats, found ")
+           << scale.getType();
   if (failed(getQuantizationLayout(op, tensor, scale, axis, blockSize)))
     return failure();
   if (zeroPoint && getShape(zeroPoint)) {
@@ -83,7 +86,8 @@ static LogicalResult inferQuantized(Operation *op, Value tensor, Value scale,
       fits &= !a.isStatic() || !b.isStatic() || a == b || a.isStatic(1);
     if (!fits)
       return op->emitOpError("zero point ")
-             << zeroPoint.getType() << " does not fit scale " << scale.getType();
+             << zeroPoint.getType() << " does not fit scale "
+             << scale.getType();
   }
   types.push_back(getTensorType(*shape, elementType));
   return success();
@@ -96,7 +100,8 @@ LogicalResult QuantizeLinearOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (getOutputDtype() != 0) {
     Type wanted = getElementTypeOf(getContext(), getOutputDtype());
     if (!wanted || (getYZeroPoint() && wanted != elementType))
-      return emitOpError("output_dtype ") << getOutputDtype()
+      return emitOpError("output_dtype ")
+             << getOutputDtype()
              << " is no data type or not that of y_zero_point";
     elementType = wanted;
   }
@@ -104,15 +109,17 @@ LogicalResult QuantizeLinearOp::inferResultTypes(SmallVectorImpl<Type> &types) {
                         getBlockSize(), elementType, types);
 }
 
-LogicalResult DequantizeLinearOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+DequantizeLinearOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type elementType = getElementType(getXScale());
   if (getOutputDtype() != 0) {
     elementType = getElementTypeOf(getContext(), getOutputDtype());
     if (!isa_and_nonnull<FloatType>(elementType))
-      return emitOpError("output_dtype ") << getOutputDtype()
-             << " is not supported (supported: floats)";
+      return emitOpError("output_dtype ")
+             << getOutputDtype() << " is not supported (supported: floats)";
   }
-  if (getXZeroPoint() && getElementType(getXZeroPoint()) != getElementType(getX()))
+  if (getXZeroPoint() &&
+      getElementType(getXZeroPoint()) != getElementType(getX()))
     return emitOpError("x and x_zero_point have different element types");
   return inferQuantized(*this, getX(), getXScale(), getXZeroPoint(), getAxis(),
                         getBlockSize(), elementType, types);
@@ -122,7 +129,8 @@ LogicalResult
 DynamicQuantizeLinearOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type byte = IntegerType::get(getContext(), 8, IntegerType::Unsigned);
   std::optional<Shape> shape = getShape(getX());
-  types.push_back(shape ? Type(getTensorType(*shape, byte)) : getUnrankedType(byte));
+  types.push_back(shape ? Type(getTensorType(*shape, byte))
+                        : getUnrankedType(byte));
   types.push_back(getTensorType({}, Float32Type::get(getContext())));
   types.push_back(getTensorType({}, byte));
   return success();
@@ -131,7 +139,8 @@ DynamicQuantizeLinearOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 //===--- Products ---------------------------------------------------------===//
 
 /// Shape of numpy's matmul.
-static LogicalResult inferProduct(Operation *op, Value a, Value b, Type elementType,
+static LogicalResult inferProduct(Operation *op, Value a, Value b,
+                                  Type elementType,
                                   SmallVectorImpl<Type> &types) {
   std::optional<Shape> left = getShape(a), right = getShape(b);
   if (!left || !right) {
@@ -147,12 +156,14 @@ static LogicalResult inferProduct(Operation *op, Value a, Value b, Type elementT
     right->push_back(Dim::constant(op->getContext(), 1));
   Dim inner = left->back(), otherInner = (*right)[right->size() - 2];
   if (inner.isStatic() && otherInner.isStatic() && inner != otherInner)
-    return op->emitOpError("cannot multiply ") << a.getType() << " and " << b.getType();
+    return op->emitOpError("cannot multiply ")
+           << a.getType() << " and " << b.getType();
   FailureOr<Shape> batch =
       broadcastShapes({Shape(left->begin(), left->end() - 2),
                        Shape(right->begin(), right->end() - 2)});
   if (failed(batch))
-    return op->emitOpError("cannot multiply ") << a.getType() << " and " << b.getType();
+    return op->emitOpError("cannot multiply ")
+           << a.getType() << " and " << b.getType();
   Shape result = *batch;
   if (!isRow)
     result.push_back((*left)[left->size() - 2]);
@@ -163,7 +174,8 @@ static LogicalResult inferProduct(Operation *op, Value a, Value b, Type elementT
 }
 
 LogicalResult QLinearMatMulOp::inferResultTypes(SmallVectorImpl<Type> &types) {
-  return inferProduct(*this, getA(), getB(), getElementType(getYZeroPoint()), types);
+  return inferProduct(*this, getA(), getB(), getElementType(getYZeroPoint()),
+                      types);
 }
 
 LogicalResult QLinearConvOp::inferResultTypes(SmallVectorImpl<Type> &types) {
@@ -177,8 +189,8 @@ LogicalResult QLinearConvOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(window))
     return failure();
   if (x->size() != w->size())
-    return emitOpError("x and w have different ranks ") << x->size() << " and "
-                                                        << w->size();
+    return emitOpError("x and w have different ranks ")
+           << x->size() << " and " << w->size();
   FailureOr<Shape> spatial =
       getWindowOutput(*this, *window, ArrayRef<Dim>(*x).drop_front(2));
   if (failed(spatial))

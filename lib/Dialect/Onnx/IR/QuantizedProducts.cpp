@@ -1,4 +1,5 @@
-//===- QuantizedProducts.cpp - quantized products as integer products -------===//
+//===- QuantizedProducts.cpp - quantized products as integer products
+//-------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/Quantization.h"
@@ -15,8 +16,9 @@ bool isSingleElement(Value value) {
 Value createScaledSum(OpBuilder &builder, Location loc, Value sum, Value aScale,
                       Value bScale, int64_t axis) {
   Value scale = createInferred<MulOp>(builder, loc, aScale, bScale);
-  Value number = createInferred<CastOp>(builder, loc, sum, StringRef("up"), uint64_t(1),
-                                        uint64_t(*getDataTypeOf(builder.getF32Type())));
+  Value number =
+      createInferred<CastOp>(builder, loc, sum, StringRef("up"), uint64_t(1),
+                             uint64_t(*getDataTypeOf(builder.getF32Type())));
   // One scale per channel lies along `axis`.
   int64_t rank = getRank(sum).value_or(0);
   if (getRank(scale).value_or(0) == 1 && axis + 1 < rank) {
@@ -28,28 +30,33 @@ Value createScaledSum(OpBuilder &builder, Location loc, Value sum, Value aScale,
   return createInferred<MulOp>(builder, loc, number, scale);
 }
 
-FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder, QLinearMatMulOp op) {
+FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder,
+                                           QLinearMatMulOp op) {
   for (Value scale : {op.getAScale(), op.getYScale()})
     if (!isSingleElement(scale)) {
-      op.emitOpError("scales by row are not supported (supported: one scale per "
-                     "tensor, or per column of b)");
+      op.emitOpError(
+          "scales by row are not supported (supported: one scale per "
+          "tensor, or per column of b)");
       return failure();
     }
   Location loc = op.getLoc();
-  Value sum = createInferred<MatMulIntegerOp>(builder, loc, op.getA(), op.getB(),
-                                              op.getAZeroPoint(), op.getBZeroPoint());
-  Value real = createScaledSum(builder, loc, sum, op.getAScale(), op.getBScale(),
-                               getRank(sum).value_or(0) - 1);
-  return Value(createInferred<QuantizeLinearOp>(builder, loc, real, op.getYScale(),
-                                                op.getYZeroPoint()));
+  Value sum =
+      createInferred<MatMulIntegerOp>(builder, loc, op.getA(), op.getB(),
+                                      op.getAZeroPoint(), op.getBZeroPoint());
+  Value real = createScaledSum(builder, loc, sum, op.getAScale(),
+                               op.getBScale(), getRank(sum).value_or(0) - 1);
+  return Value(createInferred<QuantizeLinearOp>(
+      builder, loc, real, op.getYScale(), op.getYZeroPoint()));
 }
 
-FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder, QLinearConvOp op) {
+FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder,
+                                           QLinearConvOp op) {
   Location loc = op.getLoc();
   Value sum = createInferred<ConvIntegerOp>(
-      builder, loc, op.getX(), op.getW(), op.getXZeroPoint(), op.getWZeroPoint(),
-      op.getAutoPadAttr(), op.getDilationsAttr(), op.getGroupAttr(),
-      op.getKernelShapeAttr(), op.getPadsAttr(), op.getStridesAttr());
+      builder, loc, op.getX(), op.getW(), op.getXZeroPoint(),
+      op.getWZeroPoint(), op.getAutoPadAttr(), op.getDilationsAttr(),
+      op.getGroupAttr(), op.getKernelShapeAttr(), op.getPadsAttr(),
+      op.getStridesAttr());
   if (op.getB()) {
     SmallVector<int64_t> shape(getRank(sum).value_or(2) - 1, 1);
     shape[0] = -1;
@@ -57,10 +64,10 @@ FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder, QLinearConvOp op)
                                            createIntegers(builder, loc, shape));
     sum = createInferred<AddOp>(builder, loc, sum, bias);
   }
-  Value real =
-      createScaledSum(builder, loc, sum, op.getXScale(), op.getWScale(), /*axis=*/1);
-  return Value(createInferred<QuantizeLinearOp>(builder, loc, real, op.getYScale(),
-                                                op.getYZeroPoint()));
+  Value real = createScaledSum(builder, loc, sum, op.getXScale(),
+                               op.getWScale(), /*axis=*/1);
+  return Value(createInferred<QuantizeLinearOp>(
+      builder, loc, real, op.getYScale(), op.getYZeroPoint()));
 }
 
 } // namespace onnx_aot::onnx

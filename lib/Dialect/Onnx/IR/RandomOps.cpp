@@ -1,4 +1,5 @@
-//===- RandomOps.cpp - verifiers and shape functions ------------------------===//
+//===- RandomOps.cpp - verifiers and shape functions
+//------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
@@ -24,17 +25,21 @@ LogicalResult DropoutOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type flag = IntegerType::get(getContext(), 1);
   std::optional<Shape> shape = getShape(getData());
   types.push_back(getData().getType());
-  types.push_back(shape ? Type(getTensorType(*shape, flag)) : getUnrankedType(flag));
+  types.push_back(shape ? Type(getTensorType(*shape, flag))
+                        : getUnrankedType(flag));
   return success();
 }
 
 /// The element type that `dtype` names, or the default.
-static FailureOr<Type> getRandomType(Operation *op, std::optional<int64_t> dtype,
+static FailureOr<Type> getRandomType(Operation *op,
+                                     std::optional<int64_t> dtype,
                                      Type byDefault, bool mustBeFloat) {
   Type type = dtype ? getElementTypeOf(op->getContext(), *dtype) : byDefault;
-  bool fits = type && (mustBeFloat ? isa<FloatType>(type) : type.isIntOrFloat());
+  bool fits =
+      type && (mustBeFloat ? isa<FloatType>(type) : type.isIntOrFloat());
   if (!fits)
-    return op->emitOpError("dtype ") << dtype.value_or(0) << " is not supported";
+    return op->emitOpError("dtype ")
+           << dtype.value_or(0) << " is not supported";
   return type;
 }
 
@@ -75,11 +80,13 @@ LogicalResult RandomUniformOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   return inferFromAttribute(*this, getShape(), getDtype(), types);
 }
 
-LogicalResult RandomNormalLikeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+RandomNormalLikeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   return inferLikeInput(*this, getDtype(), true, types);
 }
 
-LogicalResult RandomUniformLikeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+RandomUniformLikeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   return inferLikeInput(*this, getDtype(), true, types);
 }
 
@@ -90,10 +97,11 @@ LogicalResult BernoulliOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 LogicalResult MultinomialOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type type = getElementTypeOf(getContext(), getDtype());
   if (!type || !(type.isInteger(32) || type.isInteger(64)))
-    return emitOpError("dtype ") << getDtype()
-                                 << " is not supported (supported: int32, int64)";
+    return emitOpError("dtype ")
+           << getDtype() << " is not supported (supported: int32, int64)";
   if (getSampleSize() < 1)
-    return emitOpError("sample_size must be positive, found ") << getSampleSize();
+    return emitOpError("sample_size must be positive, found ")
+           << getSampleSize();
   std::optional<Shape> shape = onnx_aot::onnx::getShape(getInput());
   if (shape && shape->size() != 2)
     return emitOpError("input must have rank 2, found ") << shape->size();

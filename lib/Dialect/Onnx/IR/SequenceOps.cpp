@@ -1,7 +1,8 @@
-//===- SequenceOps.cpp - verifiers and shape functions ----------------------===//
+//===- SequenceOps.cpp - verifiers and shape functions
+//----------------------===//
 
-#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/Composite.h"
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
 using namespace mlir;
@@ -24,12 +25,13 @@ static FailureOr<Type> getSequenceElement(Operation *op, Value value) {
   return op->emitOpError("expects a sequence, found ") << value.getType();
 }
 
-/// What is known of entries of the one type or the other. The entries of a sequence
-/// that has none have a bare element type.
+/// What is known of entries of the one type or the other. The entries of a
+/// sequence that has none have a bare element type.
 static FailureOr<Type> joinElements(Operation *op, Type a, Type b) {
   if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b) ||
       isa<SequenceType, OptionalType>(a) || isa<SequenceType, OptionalType>(b))
-    return op->emitOpError("elements have different types ") << a << " and " << b;
+    return op->emitOpError("elements have different types ")
+           << a << " and " << b;
   return joinEntryTypes(a, b);
 }
 
@@ -65,7 +67,8 @@ FailureOr<Type> onnx_aot::onnx::joinCompositeTypes(Type a, Type b) {
   if (!left || !right)
     return failure();
   Type inner = left.getElementType(), other = right.getElementType();
-  if (isa<SequenceType, OptionalType>(inner) || isa<SequenceType, OptionalType>(other) ||
+  if (isa<SequenceType, OptionalType>(inner) ||
+      isa<SequenceType, OptionalType>(other) ||
       getElementTypeOrSelf(inner) != getElementTypeOrSelf(other))
     return a == b ? FailureOr<Type>(a) : FailureOr<Type>(failure());
   return Type(SequenceType::get(a.getContext(), joinEntryTypes(inner, other)));
@@ -78,7 +81,8 @@ static Type getEntryType(Type element) {
   return getUnrankedType(element);
 }
 
-LogicalResult SequenceConstructOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+SequenceConstructOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (getInputs().empty())
     return emitOpError("needs at least one input");
   Type element = getElementType(getInputs()[0]);
@@ -133,7 +137,8 @@ LogicalResult SequenceLengthOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   return success();
 }
 
-LogicalResult SplitToSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+SplitToSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIntegerList(*this, getSplit(), "split")))
     return failure();
   Type elementType = getElementType(getInput());
@@ -144,7 +149,8 @@ LogicalResult SplitToSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) 
     if (failed(axis))
       return failure();
     if (getSplit() || getKeepdims() != 0)
-      (*shape)[*axis] = getSplit() ? Dim::unknown() : Dim::constant(getContext(), 1);
+      (*shape)[*axis] =
+          getSplit() ? Dim::unknown() : Dim::constant(getContext(), 1);
     else
       shape->erase(shape->begin() + *axis);
     element = getTensorType(*shape, elementType);
@@ -153,7 +159,8 @@ LogicalResult SplitToSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) 
   return success();
 }
 
-LogicalResult ConcatFromSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+ConcatFromSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   FailureOr<Type> element = getSequenceElement(*this, getInputSequence());
   if (failed(element))
     return failure();
@@ -187,12 +194,14 @@ LogicalResult OptionalOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   return success();
 }
 
-LogicalResult OptionalHasElementOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+OptionalHasElementOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   types.push_back(getTensorType({}, IntegerType::get(getContext(), 1)));
   return success();
 }
 
-LogicalResult OptionalGetElementOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+OptionalGetElementOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   auto optional = dyn_cast<OptionalType>(getInput().getType());
   types.push_back(optional ? optional.getElementType() : getInput().getType());
   return success();

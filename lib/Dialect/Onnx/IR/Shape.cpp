@@ -1,4 +1,5 @@
-//===- Shape.cpp - symbolic dimensions of onnx tensors ----------------------===//
+//===- Shape.cpp - symbolic dimensions of onnx tensors
+//----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Shape.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
@@ -114,7 +115,8 @@ RankedTensorType getTensorType(ArrayRef<Dim> shape, Type elementType) {
   }
   Attribute encoding;
   if (symbolic)
-    encoding = AffineMapAttr::get(AffineMap::get(0, numSymbols, exprs, context));
+    encoding =
+        AffineMapAttr::get(AffineMap::get(0, numSymbols, exprs, context));
   return RankedTensorType::get(sizes, elementType, encoding);
 }
 
@@ -203,8 +205,8 @@ static Type nameUnknownDims(Operation *op, Type inferred, Type previous) {
     if (before && (*before)[index].isKnown())
       dim = (*before)[index];
     else
-      dim = Dim(getAffineSymbolExpr(getOrAddSymbol(module, ""),
-                                    op->getContext()));
+      dim = Dim(
+          getAffineSymbolExpr(getOrAddSymbol(module, ""), op->getContext()));
   }
   return getTensorType(shape, tensor.getElementType());
 }
@@ -217,8 +219,9 @@ LogicalResult inferAndSetResultTypes(Operation *op) {
   if (failed(onnxOp.inferResultTypes(types)))
     return failure();
   if (types.size() != op->getNumResults())
-    return op->emitOpError("has ") << op->getNumResults() << " outputs, but "
-           << types.size() << " follow from its inputs and attributes";
+    return op->emitOpError("has ")
+           << op->getNumResults() << " outputs, but " << types.size()
+           << " follow from its inputs and attributes";
   for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
     result.setType(nameUnknownDims(op, type, result.getType()));
   return success();

@@ -1,4 +1,5 @@
-//===- ShapeInference.cpp - helpers of shape functions ----------------------===//
+//===- ShapeInference.cpp - helpers of shape functions
+//----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
@@ -20,7 +21,8 @@ Dim getProduct(MLIRContext *context, ArrayRef<Dim> dims) {
 }
 
 /// Splits a product into its constant and its other factors.
-static int64_t splitFactors(AffineExpr expr, SmallVectorImpl<AffineExpr> &factors) {
+static int64_t splitFactors(AffineExpr expr,
+                            SmallVectorImpl<AffineExpr> &factors) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue();
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
@@ -125,7 +127,8 @@ SliceRange clampSlice(int64_t start, int64_t end, int64_t step, int64_t size) {
     return index < 0 ? index + size : index;
   };
   int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
-  int64_t first = std::clamp<int64_t>(fromEnd(start), 0, std::max<int64_t>(highest, 0));
+  int64_t first =
+      std::clamp<int64_t>(fromEnd(start), 0, std::max<int64_t>(highest, 0));
   int64_t last = std::clamp<int64_t>(fromEnd(end), lowest,
                                      std::max<int64_t>(highest, lowest));
   uint64_t distance = step > 0 ? last - first : first - last;
@@ -137,23 +140,24 @@ SliceRange clampSlice(int64_t start, int64_t end, int64_t step, int64_t size) {
 
 /// Exporters write "to the end" as the largest int32 or int64.
 static bool isBeyondAnySize(Dim dim) {
-  return dim.isStatic() && dim.getStatic() >= std::numeric_limits<int32_t>::max();
+  return dim.isStatic() &&
+         dim.getStatic() >= std::numeric_limits<int32_t>::max();
 }
 static bool isBeforeAnySize(Dim dim) {
-  return dim.isStatic() && dim.getStatic() <= -std::numeric_limits<int32_t>::max();
+  return dim.isStatic() &&
+         dim.getStatic() <= -std::numeric_limits<int32_t>::max();
 }
 
 Dim getSliceSize(Operation *op, Dim size, Dim start, Dim end, Dim step) {
-  if (!size.isKnown() || !start.isKnown() || !end.isKnown() || !step.isStatic() ||
-      step.isStatic(0))
+  if (!size.isKnown() || !start.isKnown() || !end.isKnown() ||
+      !step.isStatic() || step.isStatic(0))
     return Dim::unknown();
   MLIRContext *context = op->getContext();
   int64_t stride = step.getStatic();
   if (size.isStatic() && start.isStatic() && end.isStatic())
-    return Dim::constant(context,
-                         clampSlice(start.getStatic(), end.getStatic(), stride,
-                                    size.getStatic())
-                             .count);
+    return Dim::constant(context, clampSlice(start.getStatic(), end.getStatic(),
+                                             stride, size.getStatic())
+                                      .count);
   Dim zero = Dim::constant(context, 0);
   bool toEnd = end == size || isBeyondAnySize(end);
   bool whole = (start.isStatic(0) && toEnd && stride > 0) ||
@@ -163,7 +167,8 @@ Dim getSliceSize(Operation *op, Dim size, Dim start, Dim end, Dim step) {
     return size.ceilDiv(std::abs(stride));
   if (stride == 1 && start.isStatic(0)) {
     if (isNonNegative(end))
-      return getMinimum(op, end.isStatic() ? size : end, end.isStatic() ? end : size);
+      return getMinimum(op, end.isStatic() ? size : end,
+                        end.isStatic() ? end : size);
     if (end.isStatic())
       return getMaximum(op, size + end, zero);
   }
@@ -183,7 +188,8 @@ Dim getSliceSize(Operation *op, Dim size, Dim start, Dim end, Dim step) {
 FailureOr<int64_t> checkAxis(Operation *op, int64_t axis, int64_t rank) {
   FailureOr<int64_t> result = normalizeAxis(axis, rank);
   if (failed(result))
-    return op->emitOpError("axis ") << axis << " is out of range for rank " << rank;
+    return op->emitOpError("axis ")
+           << axis << " is out of range for rank " << rank;
   return result;
 }
 
@@ -205,10 +211,11 @@ LogicalResult checkIntegerList(Operation *op, Value operand, StringRef name) {
   if (!operand)
     return success();
   if (!isa<IntegerType>(getElementType(operand)))
-    return op->emitOpError() << name << " must hold integers, found "
-                             << operand.getType();
+    return op->emitOpError()
+           << name << " must hold integers, found " << operand.getType();
   if (std::optional<int64_t> rank = getRank(operand); rank && *rank > 1)
-    return op->emitOpError() << name << " must be 1-D, found " << operand.getType();
+    return op->emitOpError()
+           << name << " must be 1-D, found " << operand.getType();
   return success();
 }
 
@@ -223,10 +230,12 @@ Type getUnrankedType(Type elementType) {
 OpFoldResult foldShapeValue(Operation *op) {
   Value result = op->getResult(0);
   auto type = dyn_cast<RankedTensorType>(result.getType());
-  if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
+  if (!type || !type.hasStaticShape() ||
+      !isa<IntegerType>(type.getElementType()))
     return {};
   std::optional<SmallVector<Dim>> elements = getShapeValue(result);
-  if (!elements || !llvm::all_of(*elements, [](Dim dim) { return dim.isStatic(); }))
+  if (!elements ||
+      !llvm::all_of(*elements, [](Dim dim) { return dim.isStatic(); }))
     return {};
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
   bool isUnsigned = type.getElementType().isUnsignedInteger() || width == 1;

@@ -1,4 +1,5 @@
-//===- ShapeMakingOps.cpp - the rest of the Shape category ------------------===//
+//===- ShapeMakingOps.cpp - the rest of the Shape category
+//------------------===//
 //
 // Ops that make tensors, and those that keep their input's shape or select from
 // it.
@@ -15,7 +16,8 @@ using namespace onnx_aot::onnx;
 
 //===--- Making tensors ---------------------------------------------------===//
 
-LogicalResult ConstantOfShapeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+ConstantOfShapeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIntegerList(*this, getInput(), "input")))
     return failure();
   Type elementType = Float32Type::get(getContext());
@@ -37,7 +39,9 @@ LogicalResult ConstantOfShapeOp::inferResultTypes(SmallVectorImpl<Type> &types) 
   return success();
 }
 
-OpFoldResult ConstantOfShapeOp::fold(FoldAdaptor) { return foldShapeValue(*this); }
+OpFoldResult ConstantOfShapeOp::fold(FoldAdaptor) {
+  return foldShapeValue(*this);
+}
 
 LogicalResult RangeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type elementType = getElementType(getStart());
@@ -55,7 +59,8 @@ LogicalResult RangeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     int64_t step = (*delta)[0].getStatic();
     if (step == 0)
       return emitOpError("delta is 0");
-    Dim distance = step > 0 ? (*limit)[0] - (*start)[0] : (*start)[0] - (*limit)[0];
+    Dim distance =
+        step > 0 ? (*limit)[0] - (*start)[0] : (*start)[0] - (*limit)[0];
     if (distance.isStatic() && distance.getStatic() < 0)
       distance = Dim::constant(getContext(), 0);
     if (!isNonNegative(distance))
@@ -79,7 +84,8 @@ LogicalResult EyeLikeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   std::optional<Shape> shape = getShape(getInput());
   if (shape && shape->size() != 2)
     return emitOpError("input must have rank 2, found ") << shape->size();
-  types.push_back(getTensorType(shape.value_or(getUnknownShape(2)), elementType));
+  types.push_back(
+      getTensorType(shape.value_or(getUnknownShape(2)), elementType));
   return success();
 }
 
@@ -94,7 +100,8 @@ LogicalResult TriluOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   return success();
 }
 
-LogicalResult ReverseSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+LogicalResult
+ReverseSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkIntegerList(*this, getSequenceLens(), "sequence_lens")))
     return failure();
   int64_t batch = getBatchAxis(), time = getTimeAxis();
@@ -103,14 +110,16 @@ LogicalResult ReverseSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) 
            << batch << " and " << time;
   if (std::optional<Shape> shape = getShape(getInput())) {
     if (shape->size() < 2)
-      return emitOpError("input must have rank 2 or more, found ") << shape->size();
+      return emitOpError("input must have rank 2 or more, found ")
+             << shape->size();
     std::optional<Shape> lengths = getShape(getSequenceLens());
     Dim entries = (*shape)[batch];
     if (lengths && (lengths->size() != 1 ||
                     ((*lengths)[0].isStatic() && entries.isStatic() &&
                      (*lengths)[0] != entries)))
-      return emitOpError("sequence_lens ") << getSequenceLens().getType()
-             << " does not fit input " << getInput().getType();
+      return emitOpError("sequence_lens ")
+             << getSequenceLens().getType() << " does not fit input "
+             << getInput().getType();
   }
   types.push_back(getInput().getType());
   return success();
@@ -121,9 +130,11 @@ LogicalResult ReverseSequenceOp::inferResultTypes(SmallVectorImpl<Type> &types) 
 LogicalResult CompressOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type elementType = getElementType(getInput());
   if (std::optional<int64_t> rank = getRank(getCondition()); rank && *rank != 1)
-    return emitOpError("condition must be 1-D, found ") << getCondition().getType();
+    return emitOpError("condition must be 1-D, found ")
+           << getCondition().getType();
   if (!getElementType(getCondition()).isInteger(1))
-    return emitOpError("condition must be bool, found ") << getCondition().getType();
+    return emitOpError("condition must be bool, found ")
+           << getCondition().getType();
   std::optional<Shape> shape = getShape(getInput());
   if (!getAxis()) {
     types.push_back(getTensorType(Dim::unknown(), elementType));
@@ -181,15 +192,16 @@ LogicalResult CenterCropPadOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> given =
       getAxes() ? SmallVector<int64_t>(*getAxes())
                 : llvm::to_vector(llvm::seq<int64_t>(0, result->size()));
-  FailureOr<SmallVector<int64_t>> axes = checkAxes(*this, given, result->size());
+  FailureOr<SmallVector<int64_t>> axes =
+      checkAxes(*this, given, result->size());
   if (failed(axes))
     return failure();
   std::optional<SmallVector<Dim>> sizes = getShapeValue(getShape());
   if (!sizes)
     sizes = getUnknownShape(axes->size());
   if (sizes->size() != axes->size())
-    return emitOpError("has ") << sizes->size() << " sizes for " << axes->size()
-                               << " axes";
+    return emitOpError("has ")
+           << sizes->size() << " sizes for " << axes->size() << " axes";
   for (auto [axis, size] : llvm::zip_equal(*axes, *sizes)) {
     if (size.isStatic() && size.getStatic() < 0)
       return emitOpError("shape has a negative size ") << size.getStatic();

@@ -1,4 +1,5 @@
-//===- ShapeMovingOps.cpp - ops of the Shape category that move elements ----===//
+//===- ShapeMovingOps.cpp - ops of the Shape category that move elements
+//----===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
@@ -54,10 +55,12 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 //===--- Expand and Tile --------------------------------------------------===//
 
 /// A list of sizes; its elements must not be negative where known.
-static LogicalResult checkSizes(Operation *op, ArrayRef<Dim> sizes, StringRef name) {
+static LogicalResult checkSizes(Operation *op, ArrayRef<Dim> sizes,
+                                StringRef name) {
   for (Dim size : sizes)
     if (size.isStatic() && size.getStatic() < 0)
-      return op->emitOpError() << name << " has a negative size " << size.getStatic();
+      return op->emitOpError()
+             << name << " has a negative size " << size.getStatic();
   return success();
 }
 
@@ -75,8 +78,8 @@ LogicalResult ExpandOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return failure();
   FailureOr<Shape> result = broadcastShapes({*input, *sizes});
   if (failed(result))
-    return emitOpError("cannot expand ") << getInput().getType()
-           << " to the given shape";
+    return emitOpError("cannot expand ")
+           << getInput().getType() << " to the given shape";
   types.push_back(getTensorType(*result, elementType));
   return success();
 }
@@ -104,8 +107,9 @@ LogicalResult TileOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkSizes(*this, *repeats, "repeats")))
     return failure();
   if (repeats->size() != shape->size())
-    return emitOpError("has ") << repeats->size() << " repeats for an input of rank "
-                               << shape->size();
+    return emitOpError("has ")
+           << repeats->size() << " repeats for an input of rank "
+           << shape->size();
   for (auto [dim, repeat] : llvm::zip_equal(*shape, *repeats))
     dim = dim * repeat;
   types.push_back(getTensorType(*shape, elementType));
@@ -170,7 +174,8 @@ static FailureOr<SmallVector<Dim>> getPartSizes(SplitOp op, Dim size) {
   int64_t count = op.getNumResults();
   MLIRContext *context = op.getContext();
   if (!op.getSplit()) {
-    if (op.getNumOutputs() && static_cast<int64_t>(*op.getNumOutputs()) != count)
+    if (op.getNumOutputs() &&
+        static_cast<int64_t>(*op.getNumOutputs()) != count)
       return op.emitOpError("has ")
              << count << " outputs, but num_outputs is " << *op.getNumOutputs();
     // Equal parts; the last one gets what is left.
@@ -195,8 +200,8 @@ static FailureOr<SmallVector<Dim>> getPartSizes(SplitOp op, Dim size) {
   if (!parts)
     return SmallVector<Dim>(count, Dim::unknown());
   if (static_cast<int64_t>(parts->size()) != count)
-    return op.emitOpError("has ") << count << " outputs, but " << parts->size()
-                                  << " sizes in split";
+    return op.emitOpError("has ")
+           << count << " outputs, but " << parts->size() << " sizes in split";
   if (failed(checkSizes(op, *parts, "split")))
     return failure();
   Dim sum = Dim::constant(context, 0);
@@ -260,9 +265,10 @@ std::optional<SmallVector<int64_t>> SliceOp::getSlicedAxes() {
 }
 
 LogicalResult SliceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
-  for (auto [value, name] :
-       {std::pair<Value, StringRef>{getStarts(), "starts"},
-        {getEnds(), "ends"}, {getAxes(), "axes"}, {getSteps(), "steps"}})
+  for (auto [value, name] : {std::pair<Value, StringRef>{getStarts(), "starts"},
+                             {getEnds(), "ends"},
+                             {getAxes(), "axes"},
+                             {getSteps(), "steps"}})
     if (failed(checkIntegerList(*this, value, name)))
       return failure();
   Type elementType = getElementType(getData());
@@ -272,7 +278,8 @@ LogicalResult SliceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return success();
   }
   if (getAxes())
-    if (std::optional<SmallVector<int64_t>> given = getConstantIntegers(getAxes()))
+    if (std::optional<SmallVector<int64_t>> given =
+            getConstantIntegers(getAxes()))
       if (failed(checkAxes(*this, *given, shape->size())))
         return failure();
   std::optional<SmallVector<int64_t>> axes = getSlicedAxes();
@@ -288,7 +295,8 @@ LogicalResult SliceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
       return *values;
     return getUnknownShape(axes->size());
   };
-  SmallVector<Dim> starts = valuesOf(getStarts(), 0), ends = valuesOf(getEnds(), 0);
+  SmallVector<Dim> starts = valuesOf(getStarts(), 0),
+                   ends = valuesOf(getEnds(), 0);
   SmallVector<Dim> steps = valuesOf(getSteps(), 1);
   if (starts.size() != axes->size() || ends.size() != axes->size() ||
       steps.size() != axes->size())
@@ -312,7 +320,8 @@ LogicalResult PadOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return failure();
   if (!llvm::is_contained({"constant", "edge", "reflect", "wrap"}, getMode()))
     return emitOpError("mode \"")
-           << getMode() << "\" is not supported (supported: constant, edge, reflect, wrap)";
+           << getMode()
+           << "\" is not supported (supported: constant, edge, reflect, wrap)";
   Type elementType = getElementType(getData());
   if (getConstantValue() && getElementType(getConstantValue()) != elementType)
     return emitOpError("data and constant_value have different element types");
@@ -321,14 +330,17 @@ LogicalResult PadOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     types.push_back(getUnrankedType(elementType));
     return success();
   }
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, shape->size()));
+  SmallVector<int64_t> axes =
+      llvm::to_vector(llvm::seq<int64_t>(0, shape->size()));
   if (getAxes()) {
     std::optional<SmallVector<int64_t>> given = getConstantIntegers(getAxes());
     if (!given) {
-      types.push_back(getTensorType(getUnknownShape(shape->size()), elementType));
+      types.push_back(
+          getTensorType(getUnknownShape(shape->size()), elementType));
       return success();
     }
-    FailureOr<SmallVector<int64_t>> normal = checkAxes(*this, *given, shape->size());
+    FailureOr<SmallVector<int64_t>> normal =
+        checkAxes(*this, *given, shape->size());
     if (failed(normal))
       return failure();
     axes = *normal;
@@ -337,15 +349,16 @@ LogicalResult PadOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (!pads)
     pads = getUnknownShape(2 * axes.size());
   if (pads->size() != 2 * axes.size())
-    return emitOpError("has ") << pads->size() << " pads for " << axes.size()
-                               << " axes";
+    return emitOpError("has ")
+           << pads->size() << " pads for " << axes.size() << " axes";
   for (auto [index, axis] : llvm::enumerate(axes)) {
     Dim begin = (*pads)[index], end = (*pads)[index + axes.size()];
     Dim &dim = (*shape)[axis];
     bool nonNegative = isNonNegative(begin) && isNonNegative(end);
     dim = dim + begin + end;
     if (dim.isStatic() && dim.getStatic() < 0)
-      return emitOpError("pads of axis ") << axis << " remove more than there is";
+      return emitOpError("pads of axis ")
+             << axis << " remove more than there is";
     if (!dim.isStatic() && !nonNegative && dim.isKnown())
       dim = getMaximum(*this, dim, Dim::constant(getContext(), 0));
   }
@@ -359,10 +372,11 @@ LogicalResult DepthToSpaceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type elementType = getElementType(getInput());
   int64_t block = getBlocksize();
   if (block <= 0 || block > (1 << 20))
-    return emitOpError("blocksize ") << block << " is not positive or too large";
+    return emitOpError("blocksize ")
+           << block << " is not positive or too large";
   if (getMode() != "DCR" && getMode() != "CRD")
-    return emitOpError("mode \"") << getMode()
-                                  << "\" is not supported (supported: DCR, CRD)";
+    return emitOpError("mode \"")
+           << getMode() << "\" is not supported (supported: DCR, CRD)";
   std::optional<Shape> shape = getShape(getInput());
   if (!shape) {
     types.push_back(getTensorType(getUnknownShape(4), elementType));
@@ -372,7 +386,8 @@ LogicalResult DepthToSpaceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     return emitOpError("input must have rank 4, found ") << shape->size();
   Dim channels = (*shape)[1];
   if (channels.isStatic() && channels.getStatic() % (block * block) != 0)
-    return emitOpError("channels ") << channels.getStatic()
+    return emitOpError("channels ")
+           << channels.getStatic()
            << " are not a multiple of blocksize squared, " << block * block;
   types.push_back(getTensorType(
       {(*shape)[0],
@@ -386,10 +401,11 @@ LogicalResult SpaceToDepthOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Type elementType = getElementType(getInput());
   int64_t block = getBlocksize();
   if (block <= 0 || block > (1 << 20))
-    return emitOpError("blocksize ") << block << " is not positive or too large";
+    return emitOpError("blocksize ")
+           << block << " is not positive or too large";
   if (getMode() != "DCR" && getMode() != "CRD")
-    return emitOpError("mode \"") << getMode()
-                                  << "\" is not supported (supported: DCR, CRD)";
+    return emitOpError("mode \"")
+           << getMode() << "\" is not supported (supported: DCR, CRD)";
   std::optional<Shape> shape = getShape(getInput());
   if (!shape) {
     types.push_back(getTensorType(getUnknownShape(4), elementType));
@@ -400,8 +416,8 @@ LogicalResult SpaceToDepthOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   Dim divisor = Dim::constant(getContext(), block);
   for (Dim dim : ArrayRef<Dim>(*shape).drop_front(2))
     if (dim.isStatic() && dim.getStatic() % block != 0)
-      return emitOpError("size ") << dim.getStatic()
-             << " is not a multiple of blocksize " << block;
+      return emitOpError("size ")
+             << dim.getStatic() << " is not a multiple of blocksize " << block;
   types.push_back(getTensorType({(*shape)[0], (*shape)[1] * (block * block),
                                  divideExactly((*shape)[2], divisor),
                                  divideExactly((*shape)[3], divisor)},

@@ -1,4 +1,5 @@
-//===- ShapeOps.cpp - ops that read or change only the shape ----------------===//
+//===- ShapeOps.cpp - ops that read or change only the shape
+//----------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
@@ -49,9 +50,10 @@ OpFoldResult SizeOp::fold(FoldAdaptor) { return foldShapeValue(*this); }
 
 //===--- Reshape ----------------------------------------------------------===//
 
-/// Puts the input's sizes where `dims` says 0. A 0 beyond the input's rank is an
-/// error.
-static LogicalResult copyZeroDims(ReshapeOp op, const std::optional<Shape> &input,
+/// Puts the input's sizes where `dims` says 0. A 0 beyond the input's rank is
+/// an error.
+static LogicalResult copyZeroDims(ReshapeOp op,
+                                  const std::optional<Shape> &input,
                                   SmallVectorImpl<Dim> &dims) {
   for (auto [index, dim] : llvm::enumerate(dims)) {
     if (!dim.isStatic(0))
@@ -69,7 +71,8 @@ static LogicalResult copyZeroDims(ReshapeOp op, const std::optional<Shape> &inpu
 }
 
 /// Solves the one dimension that -1 or an unknown value leaves open.
-static LogicalResult solveOpenDim(ReshapeOp op, const std::optional<Shape> &input,
+static LogicalResult solveOpenDim(ReshapeOp op,
+                                  const std::optional<Shape> &input,
                                   SmallVectorImpl<Dim> &dims) {
   Dim *open = nullptr;
   unsigned numInferred = 0, numUnknown = 0;
@@ -99,9 +102,8 @@ static LogicalResult solveOpenDim(ReshapeOp op, const std::optional<Shape> &inpu
   auto mismatch = [&]() -> LogicalResult {
     InFlightDiagnostic diagnostic = op.emitOpError("cannot reshape ");
     diagnostic << op.getData().getType() << " into (";
-    llvm::interleaveComma(dims, diagnostic, [&](Dim dim) {
-      diagnostic << toString(dim);
-    });
+    llvm::interleaveComma(dims, diagnostic,
+                          [&](Dim dim) { diagnostic << toString(dim); });
     return diagnostic << "): the numbers of elements differ";
   };
   if (!open)
@@ -212,7 +214,8 @@ LogicalResult SqueezeOp::inferResultTypes(SmallVectorImpl<Type> &types) {
       if (!dim.isStatic(1))
         result.push_back(dim);
   } else {
-    FailureOr<SmallVector<int64_t>> normal = checkAxes(*this, *axes, shape->size());
+    FailureOr<SmallVector<int64_t>> normal =
+        checkAxes(*this, *axes, shape->size());
     if (failed(normal))
       return failure();
     for (auto [index, dim] : llvm::enumerate(*shape)) {

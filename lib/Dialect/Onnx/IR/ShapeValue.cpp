@@ -1,4 +1,5 @@
-//===- ShapeValue.cpp - integer tensors known at compile time ---------------===//
+//===- ShapeValue.cpp - integer tensors known at compile time
+//---------------===//
 //
 // Exported models compute shapes with tensor ops: Shape -> Gather -> Concat ->
 // Reshape. This evaluates such chains over symbolic dimensions.
@@ -145,7 +146,8 @@ Elements ShapeEvaluator::evaluateOp(Operation *op, OpResult result,
         if (!shape)
           return std::nullopt;
         auto [start, end] = op.getRange(shape->size());
-        return SmallVector<Dim>(ArrayRef<Dim>(*shape).slice(start, end - start));
+        return SmallVector<Dim>(
+            ArrayRef<Dim>(*shape).slice(start, end - start));
       })
       .Case([&](SizeOp op) -> Elements {
         std::optional<Shape> shape = getShape(op.getData());
@@ -215,8 +217,8 @@ Elements ShapeEvaluator::evaluateGather(GatherOp op, unsigned depth) {
   if (failed(axis) || shape->size() + 1 != dataShape.size() + indexShape.size())
     return std::nullopt;
   return generate(*shape, [&](ArrayRef<int64_t> index) {
-    Dim chosen = (*indices)[getOffset(
-        indexShape, index.slice(*axis, indexShape.size()))];
+    Dim chosen = (*indices)[getOffset(indexShape,
+                                      index.slice(*axis, indexShape.size()))];
     if (!chosen.isStatic())
       return Dim::unknown();
     FailureOr<int64_t> position =
@@ -244,8 +246,8 @@ Elements ShapeEvaluator::evaluateSlice(SliceOp op, unsigned depth) {
   SmallVector<int64_t> first(dataShape.size(), 0), stride(dataShape.size(), 1);
   for (auto [i, axis] : llvm::enumerate(*axes)) {
     Dim step = steps ? (*steps)[i] : constant(1);
-    if (!(*starts)[i].isStatic() || !(*ends)[i].isStatic() || !step.isStatic() ||
-        step.isStatic(0))
+    if (!(*starts)[i].isStatic() || !(*ends)[i].isStatic() ||
+        !step.isStatic() || step.isStatic(0))
       return std::nullopt;
     stride[axis] = step.getStatic();
     first[axis] = clampSlice((*starts)[i].getStatic(), (*ends)[i].getStatic(),
@@ -301,7 +303,8 @@ Elements ShapeEvaluator::evaluateSplit(SplitOp op, OpResult result,
   if (failed(axis))
     return std::nullopt;
   int64_t begin = 0;
-  for (OpResult before : op->getResults().take_front(result.getResultNumber())) {
+  for (OpResult before :
+       op->getResults().take_front(result.getResultNumber())) {
     std::optional<ArrayRef<int64_t>> part = getSmallShape(before);
     if (!part || part->size() != dataShape.size())
       return std::nullopt;
@@ -353,13 +356,13 @@ Elements ShapeEvaluator::evaluatePointwise(
   SmallVector<ArrayRef<int64_t>> shapes;
   // Expand's second operand is no element of the result.
   bool isExpand = isa<ExpandOp>(op);
-  for (Value operand : isExpand ? op->getOperands().take_front()
-                                : op->getOperands()) {
+  for (Value operand :
+       isExpand ? op->getOperands().take_front() : op->getOperands()) {
     Elements elements = evaluate(operand, depth + 1);
     if (!elements || getSmallShape(operand)->size() > shape.size())
       return std::nullopt;
-    for (auto [own, result] :
-         llvm::zip(llvm::reverse(*getSmallShape(operand)), llvm::reverse(shape)))
+    for (auto [own, result] : llvm::zip(llvm::reverse(*getSmallShape(operand)),
+                                        llvm::reverse(shape)))
       if (own != 1 && own != result)
         return std::nullopt;
     operands.push_back(*elements);
@@ -421,7 +424,8 @@ Dim divide(Dim a, Dim b, bool isInteger) {
     return Dim::constant(context, dividend / divisor);
   }
   // s0 * 64 / s0: exact, hence whatever the sizes are.
-  if (Dim quotient = divideExactly(a, b); quotient.isKnown() && quotient * b == a)
+  if (Dim quotient = divideExactly(a, b);
+      quotient.isKnown() && quotient * b == a)
     return quotient;
   if (isInteger && b.isStatic() && b.getStatic() > 0 && isNonNegative(a))
     return a.floorDiv(b.getStatic());
@@ -470,7 +474,8 @@ Elements ShapeEvaluator::evaluateByName(Operation *op, unsigned depth) {
           .Cases({"Cast", "CastLike"},
                  [&](ArrayRef<Dim> args) { return convert(args[0], from, to); })
           // Dims are integers, on which rounding does nothing.
-          .Cases({"Floor", "Ceil", "Round"}, [](ArrayRef<Dim> a) { return a[0]; })
+          .Cases({"Floor", "Ceil", "Round"},
+                 [](ArrayRef<Dim> a) { return a[0]; })
           .Case("Neg", [](ArrayRef<Dim> args) { return args[0] * -1; })
           .Case("Not", [](ArrayRef<Dim> args) { return negate(args[0]); })
           .Case("Add", [](ArrayRef<Dim> args) { return args[0] + args[1]; })
@@ -481,9 +486,11 @@ Elements ShapeEvaluator::evaluateByName(Operation *op, unsigned depth) {
                   return divide(args[0], args[1], isa<IntegerType>(to));
                 })
           .Case("Mod", [](ArrayRef<Dim> a) { return remainder(a[0], a[1]); })
-          .Case("Equal", [](ArrayRef<Dim> a) { return decideEqual(a[0], a[1]); })
+          .Case("Equal",
+                [](ArrayRef<Dim> a) { return decideEqual(a[0], a[1]); })
           .Case("Less", [](ArrayRef<Dim> a) { return decideLess(a[0], a[1]); })
-          .Case("Greater", [](ArrayRef<Dim> a) { return decideLess(a[1], a[0]); })
+          .Case("Greater",
+                [](ArrayRef<Dim> a) { return decideLess(a[1], a[0]); })
           .Case("LessOrEqual",
                 [](ArrayRef<Dim> a) { return negate(decideLess(a[1], a[0])); })
           .Case("GreaterOrEqual",

@@ -30,9 +30,10 @@ extern "C" {
 struct OnnxAotDevice;     /* abi/Device.h */
 struct OnnxAotDeviceCode; /* abi/Device.h */
 
-/** Element types; the values are those of ONNX's TensorProto.DataType. The 8-bit
- *  floats and what is smaller take a byte for each element, never two share one:
- *  in its low bits lies the element's code, the bits above mean nothing. */
+/** Element types; the values are those of ONNX's TensorProto.DataType. The
+ * 8-bit floats and what is smaller take a byte for each element, never two
+ * share one: in its low bits lies the element's code, the bits above mean
+ * nothing. */
 typedef enum OnnxAotType {
   ONNX_AOT_FLOAT32 = 1,
   ONNX_AOT_UINT8 = 2,
@@ -71,11 +72,12 @@ typedef enum OnnxAotValueFlag {
   /** A sequence of tensors is two values that follow each other: all elements
    *  one after the other (rank 1), under the sequence's name, ... */
   ONNX_AOT_VALUE_ELEMENTS = 2,
-  /** ... and NAME.shapes, int64, with a row for each entry: its rank, then eight
-   *  sizes, which are 1 from the rank on. */
+  /** ... and NAME.shapes, int64, with a row for each entry: its rank, then
+   * eight sizes, which are 1 from the rank on. */
   ONNX_AOT_VALUE_SHAPES = 4,
-  /** NAME.present, a bool of rank 0: whether the optional NAME, which follows as
-   *  one value or as a sequence's two, is there. Its values mean nothing else. */
+  /** NAME.present, a bool of rank 0: whether the optional NAME, which follows
+   * as one value or as a sequence's two, is there. Its values mean nothing
+   * else. */
   ONNX_AOT_VALUE_PRESENT = 8
 } OnnxAotValueFlag;
 

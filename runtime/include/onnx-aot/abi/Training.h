@@ -1,11 +1,13 @@
-/*===- Training.h - binary interface of a compiled training module -*- C -*-===//
+/*===- Training.h - binary interface of a compiled training module -*- C
+-*-===//
 //
 // A training module is a few programs, each an OnnxAotModule, that share the
 // model's state: parameters, gradients, optimizer slots. The state is the
 // caller's memory; every program says which of its inputs and outputs is which
 // piece of it. What a program updates is an input of it, flagged
 // ONNX_AOT_VALUE_IN_OUT, and no output: the new value is in the same memory
-// after the run. Bindings may be in any order; a program has only those it needs.
+// after the run. Bindings may be in any order; a program has only those it
+needs.
 // Exported as `<prefix>_training`. C99 and C++17.
 //
 //===----------------------------------------------------------------------===*/
@@ -104,8 +106,8 @@ typedef struct OnnxAotTraining {
   int32_t num_inputs;
   int32_t num_targets; /**< how many of them, the last ones, are targets */
   const char *const *inputs;
-  OnnxAotProgram train; /**< forward, loss, backward; gradients accumulated */
-  OnnxAotProgram eval;  /**< forward and loss as in inference */
+  OnnxAotProgram train;  /**< forward, loss, backward; gradients accumulated */
+  OnnxAotProgram eval;   /**< forward and loss as in inference */
   OnnxAotProgram update; /**< clipping and the optimizer's step */
   /** Forward, backward and update in one, without gradient buffers; null where
    *  clipping by norm or accumulation needs the whole gradient. */

@@ -98,7 +98,8 @@ static int forward(const float *x, const float *target, const float *w,
   return 0;
 }
 
-/* As the interface wants it: what the plan refuses, the run refuses untouched. */
+/* As the interface wants it: what the plan refuses, the run refuses untouched.
+ */
 static int32_t refused(const OnnxAotRuntime *runtime, const int64_t *symbol) {
   if (symbol[0] <= 1000)
     return 0;

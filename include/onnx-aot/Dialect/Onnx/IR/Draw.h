@@ -1,4 +1,5 @@
-//===- Draw.h - what tells random draws apart --------------------*- C++ -*-===//
+//===- Draw.h - what tells random draws apart --------------------*- C++
+//-*-===//
 
 #ifndef ONNX_AOT_DIALECT_ONNX_IR_DRAW_H
 #define ONNX_AOT_DIALECT_ONNX_IR_DRAW_H
@@ -7,8 +8,8 @@
 
 namespace onnx_aot::onnx {
 
-/// On ops that draw random numbers without a seed: a number that no other op has
-/// (I64Attr), so that equal ops are not merged and do not draw the same.
+/// On ops that draw random numbers without a seed: a number that no other op
+/// has (I64Attr), so that equal ops are not merged and do not draw the same.
 constexpr llvm::StringLiteral kDrawAttr = "onnx.draw";
 
 } // namespace onnx_aot::onnx

@@ -66,8 +66,8 @@ constexpr llvm::StringLiteral kNameAttr = "onnx.name";
 /// Names of the module's symbolic dimensions (ArrayAttr of StringAttr).
 constexpr llvm::StringLiteral kSymbolsAttr = "onnx.symbols";
 
-/// The element type of a number of ONNX's TensorProto.DataType, and back. Null and
-/// nothing where there is none: numbers and types may come from a file.
+/// The element type of a number of ONNX's TensorProto.DataType, and back. Null
+/// and nothing where there is none: numbers and types may come from a file.
 mlir::Type getElementTypeOf(mlir::MLIRContext *context, int64_t dataType);
 std::optional<int64_t> getDataTypeOf(mlir::Type elementType);
 
@@ -75,9 +75,10 @@ std::optional<int64_t> getDataTypeOf(mlir::Type elementType);
 template <typename OpTy, typename... Args>
 OpTy createInferred(mlir::OpBuilder &builder, mlir::Location loc,
                     Args &&...args) {
-  auto placeholder =
-      mlir::UnrankedTensorType::get(mlir::Float32Type::get(builder.getContext()));
-  auto op = OpTy::create(builder, loc, placeholder, std::forward<Args>(args)...);
+  auto placeholder = mlir::UnrankedTensorType::get(
+      mlir::Float32Type::get(builder.getContext()));
+  auto op =
+      OpTy::create(builder, loc, placeholder, std::forward<Args>(args)...);
   (void)inferAndSetResultTypes(op);
   return op;
 }

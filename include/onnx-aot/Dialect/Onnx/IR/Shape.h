@@ -1,9 +1,9 @@
 //===- Shape.h - symbolic dimensions of onnx tensors ------------*- C++ -*-===//
 //
-// Dimensions are affine expressions of the module's symbols. A tensor type keeps
-// them in its encoding: tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>.
-// Two dimensions whose expressions are equal are equal at run time; nothing is
-// known of two that differ.
+// Dimensions are affine expressions of the module's symbols. A tensor type
+// keeps them in its encoding: tensor<?x768xf32, affine_map<()[s0] -> (s0,
+// 768)>>. Two dimensions whose expressions are equal are equal at run time;
+// nothing is known of two that differ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,15 +82,16 @@ std::optional<Dim> broadcastDims(Dim a, Dim b);
 /// Numpy broadcasting of shapes; fails when they cannot fit.
 mlir::FailureOr<Shape> broadcastShapes(llvm::ArrayRef<Shape> shapes);
 
-/// The integer elements of a small 1-D or rank-0 tensor as far as they are known
-/// at compile time, as expressions: looks through Constant, Shape, Size, Gather,
-/// Slice, Concat, Squeeze/Unsqueeze, Reshape, Cast and + - * /. Nothing when even
-/// their number is unknown; single unknown elements are Dim::unknown().
-/// Elements may be negative (for instance Reshape's -1).
+/// The integer elements of a small 1-D or rank-0 tensor as far as they are
+/// known at compile time, as expressions: looks through Constant, Shape, Size,
+/// Gather, Slice, Concat, Squeeze/Unsqueeze, Reshape, Cast and + - * /. Nothing
+/// when even their number is unknown; single unknown elements are
+/// Dim::unknown(). Elements may be negative (for instance Reshape's -1).
 std::optional<llvm::SmallVector<Dim>> getShapeValue(mlir::Value value);
 
 /// The integer elements of a constant tensor; nothing when not constant.
-std::optional<llvm::SmallVector<int64_t>> getConstantIntegers(mlir::Value value);
+std::optional<llvm::SmallVector<int64_t>>
+getConstantIntegers(mlir::Value value);
 
 /// Axis in [0, rank) from one that may be negative; fails when out of range.
 mlir::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank);
@@ -106,8 +107,8 @@ llvm::LogicalResult inferBroadcast(mlir::Operation *op,
 /// enclosing module (`onnx.symbols`), so that equal sizes stay recognisable.
 llvm::LogicalResult inferAndSetResultTypes(mlir::Operation *op);
 
-/// The id of a symbol in the module, added when new. An empty name makes a fresh
-/// symbol that no input has.
+/// The id of a symbol in the module, added when new. An empty name makes a
+/// fresh symbol that no input has.
 unsigned getOrAddSymbol(mlir::Operation *module, llvm::StringRef name);
 
 } // namespace onnx_aot::onnx
