@@ -20,6 +20,7 @@ suites=(
   sizes
   graphs
   convolutions
+  attention
   contrib
   training
   gradients
@@ -57,6 +58,7 @@ suite() {
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
     numerics) python test/Integration/numerics.py ;;
     sizes) python test/Integration/sizes.py ;;
+    attention) python test/Integration/attention.py ;;
     convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     graphs) python test/Integration/graphs.py ;;

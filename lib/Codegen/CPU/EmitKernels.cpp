@@ -1,10 +1,11 @@
 //===- EmitKernels.cpp - vector code for every launched kernel
 //--------------===//
 
-#include "KernelEmitter.h"
+#include "ChainEmitter.h"
 
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/KernelChain.h"
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,13 +65,29 @@ private:
     return key;
   }
 
+  /// Hands the kernel's emitter to `use`.
+  template <typename UseFn>
+  LogicalResult withEmitter(func::FuncOp body, ValueRange arguments,
+                            UseFn use) {
+    auto prepared = [&](auto emitter) {
+      if (failed(emitter.prepare()))
+        return failure();
+      use(emitter);
+      return success();
+    };
+    if (!getStages(body).empty())
+      return prepared(cpu::ChainEmitter(body, arguments, target));
+    return prepared(cpu::KernelEmitter(body, arguments, target));
+  }
+
   LogicalResult lower(kernel::LaunchOp launch, func::FuncOp body) {
     Location loc = launch.getLoc();
     OpBuilder builder(launch);
-    cpu::KernelEmitter counter(body, launch.getOperands(), target);
-    if (failed(counter.prepare()))
+    Value count;
+    if (failed(withEmitter(body, launch.getOperands(), [&](auto &emitter) {
+          count = emitter.emitTaskCount(builder, loc);
+        })))
       return launch.emitError("kernel cannot be emitted");
-    Value count = counter.emitTaskCount(builder, loc);
 
     func::FuncOp &declaration = launchers[getKey(launch, body)];
     if (!declaration) {
@@ -103,11 +120,11 @@ private:
     Block *block = function.addEntryBlock();
     OpBuilder builder = OpBuilder::atBlockBegin(block);
     ValueRange arguments = block->getArguments();
-    cpu::KernelEmitter emitter(body, arguments.drop_back(2), target);
-    if (failed(emitter.prepare()))
+    if (failed(withEmitter(body, arguments.drop_back(2), [&](auto &emitter) {
+          emitter.emitTasks(builder, loc, arguments[types.size() - 2],
+                            arguments.back());
+        })))
       return failure();
-    emitter.emitTasks(builder, loc, arguments[types.size() - 2],
-                      arguments.back());
     builder.setInsertionPointToEnd(block);
     func::ReturnOp::create(builder, loc);
 

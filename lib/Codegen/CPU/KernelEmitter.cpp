@@ -22,22 +22,52 @@ KernelEmitter::KernelEmitter(func::FuncOp kernel, ValueRange values,
       loc(kernel.getLoc()) {
   for (auto [argument, value] : llvm::zip_equal(kernel.getArguments(), values))
     arguments[argument] = value;
+  llvm::append_range(ops, kernel.getBody().front().getOps<linalg::GenericOp>());
+  if (!ops.empty())
+    llvm::append_range(outputs, values.take_back(ops.back().getNumDpsInits()));
 }
 
-LogicalResult KernelEmitter::prepare() {
-  for (auto op : kernel.getBody().front().getOps<linalg::GenericOp>()) {
-    ops.push_back(op);
+KernelEmitter::KernelEmitter(func::FuncOp kernel,
+                             ArrayRef<linalg::GenericOp> ops,
+                             const DenseMap<Value, Value> &buffers,
+                             ValueRange outputs, const TargetInfo &target)
+    : kernel(kernel), arguments(buffers), target(target), ops(ops),
+      outputs(outputs), builder(kernel.getContext()), loc(kernel.getLoc()) {}
+
+LogicalResult KernelEmitter::analyze() {
+  for (linalg::GenericOp op : ops)
     for (Value result : op->getResults())
       producers[result] = op;
-  }
   FailureOr<KernelDomain> analyzed = KernelDomain::analyze(ops);
   if (failed(analyzed))
     return failure();
   domain = *analyzed;
+  return success();
+}
+
+LogicalResult KernelEmitter::prepare() {
+  if (failed(analyze()))
+    return failure();
   SmallVector<int64_t> sizes;
   for (unsigned dim = 0; dim < domain->getNumDims(); ++dim)
     sizes.push_back(getStaticSize(dim));
   tiling = selectTiling({ops, *domain, sizes}, target);
+  chooseKept();
+  return success();
+}
+
+LogicalResult KernelEmitter::prepareBlock(Value tensor, int64_t rows) {
+  if (failed(analyze()))
+    return failure();
+  SmallVector<int64_t> sizes;
+  for (unsigned dim = 0; dim < domain->getNumDims(); ++dim)
+    sizes.push_back(getStaticSize(dim));
+  ArrayRef<int> dims = domain->getAxisDims(tensor);
+  for (int dim : dims.drop_back(2))
+    sizes[dim] = 1;
+  sizes[dims[dims.size() - 2]] = rows;
+  tiling = selectTiling({ops, *domain, sizes}, target);
+  chooseKept();
   return success();
 }
 
@@ -87,8 +117,8 @@ Value KernelEmitter::getSizeValue(unsigned dim) {
   if (!ShapedType::isDynamic(size))
     return constant(size);
   auto axis = findAxis(ops, *domain, dim, [&](Value value) {
-    return arguments.contains(value) &&
-           isa<MemRefType>(arguments.lookup(value).getType());
+    Value buffer = arguments.lookup(value);
+    return buffer && isa<MemRefType>(buffer.getType()) && buffer != held.buffer;
   });
   if (axis)
     return memref::DimOp::create(builder, loc, arguments.lookup(axis->first),
@@ -149,49 +179,79 @@ void KernelEmitter::emitTasks(OpBuilder &outer, Location where, Value begin,
   for (unsigned dim : tiling.order)
     sizes[dim] = getSizeValue(dim);
   builder.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> lower(sizes.size()), upper(sizes);
+  SmallVector<Range> ranges(sizes.size());
   Value rest = loop.getInductionVar();
   for (unsigned dim : llvm::reverse(tiling.order)) {
-    int64_t block = tiling.blocks[dim];
+    int64_t block = tiling.blocks[dim], size = getStaticSize(dim);
+    bool isStatic = !ShapedType::isDynamic(size);
     if (!block) {
-      lower[dim] = constant(0);
+      ranges[dim] = {constant(0), sizes[dim],
+                     isStatic ? std::optional(size) : std::nullopt};
       continue;
     }
     Value blocks = ceilDiv(builder, loc, sizes[dim], block);
     Value number = builder.createOrFold<arith::RemUIOp>(loc, rest, blocks);
     rest = builder.createOrFold<arith::DivUIOp>(loc, rest, blocks);
-    lower[dim] =
+    Value lower =
         builder.createOrFold<arith::MulIOp>(loc, number, constant(block));
     Value end =
-        builder.createOrFold<arith::AddIOp>(loc, lower[dim], constant(block));
-    int64_t size = getStaticSize(dim);
-    upper[dim] =
-        !ShapedType::isDynamic(size) && size % block == 0
-            ? end
-            : builder.createOrFold<arith::MinUIOp>(loc, end, sizes[dim]);
+        builder.createOrFold<arith::AddIOp>(loc, lower, constant(block));
+    if (isStatic && size % block == 0)
+      ranges[dim] = {lower, end, block};
+    else
+      ranges[dim] = {lower,
+                     builder.createOrFold<arith::MinUIOp>(loc, end, sizes[dim]),
+                     std::nullopt};
   }
   scopes.emplace_back();
-  emitLoops(0, lower, upper);
+  emitLoops(0, ranges);
   scopes.pop_back();
   scopes.pop_back();
 }
 
-void KernelEmitter::emitLoops(unsigned level, ArrayRef<Value> lower,
-                              ArrayRef<Value> upper) {
+OpFoldResult KernelEmitter::emitAxisSize(OpBuilder &outer, Location where,
+                                         Value tensor, unsigned axis) {
+  builder = outer;
+  loc = where;
+  unsigned dim = domain->getAxisDims(tensor)[axis];
+  int64_t size = getStaticSize(dim);
+  if (!ShapedType::isDynamic(size))
+    return builder.getIndexAttr(size);
+  return getSizeValue(dim);
+}
+
+void KernelEmitter::emitBlock(OpBuilder &outer, Location where, Value tensor,
+                              ArrayRef<Range> axes, BlockBuffer buffer) {
+  builder = outer;
+  loc = where;
+  held = buffer;
+  scopes.emplace_back();
+  extents.assign(domain->getNumDims(), Extent());
+  SmallVector<Range> ranges(domain->getNumDims());
+  ArrayRef<int> dims = domain->getAxisDims(tensor);
+  for (unsigned dim : tiling.order) {
+    const auto *axis = llvm::find(dims.drop_back(), (int)dim);
+    if (axis != dims.end() - 1) {
+      ranges[dim] = axes[axis - dims.begin()];
+      continue;
+    }
+    int64_t size = getStaticSize(dim);
+    ranges[dim] = {constant(0), getSizeValue(dim),
+                   ShapedType::isDynamic(size) ? std::nullopt
+                                               : std::optional(size)};
+  }
+  emitLoops(0, ranges);
+  scopes.pop_back();
+}
+
+void KernelEmitter::emitLoops(unsigned level, ArrayRef<Range> ranges) {
   if (level == tiling.order.size())
     return emitTile();
   unsigned dim = tiling.order[level];
-  int64_t size = getStaticSize(dim), block = tiling.blocks[dim];
-  std::optional<int64_t> span;
-  if (!ShapedType::isDynamic(size)) {
-    if (!block)
-      span = size;
-    else if (size % block == 0)
-      span = block;
-  }
-  emitSteps(dim, lower[dim], upper[dim], span, [&](Extent extent) {
+  const Range &range = ranges[dim];
+  emitSteps(dim, range.lower, range.upper, range.span, [&](Extent extent) {
     extents[dim] = extent;
-    emitLoops(level + 1, lower, upper);
+    emitLoops(level + 1, ranges);
   });
 }
 
@@ -312,9 +372,16 @@ void KernelEmitter::emitTile() {
   scopes.emplace_back();
   if (tiling.laneDim >= 0)
     laneExtent = extents[tiling.laneDim];
+  keeping = NotKept;
   for (linalg::GenericOp op : ops)
-    if (!isPointwise(op))
+    if (!isPointwise(op)) {
+      bool keeps = op == keeper;
+      if (keeps)
+        keeping = Keeping;
       emitReduction(op);
+      if (keeps)
+        keeping = Kept;
+    }
   storeResults(ops.back());
   scopes.pop_back();
 }
@@ -369,11 +436,9 @@ void KernelEmitter::storeResults(linalg::GenericOp op) {
 void KernelEmitter::storeAt(linalg::GenericOp op, const Point &point) {
   currentMask = tiling.laneDim >= 0 ? getMask(point[tiling.laneDim]) : Value();
   SmallVector<Value> values = evaluateOp(op, point);
-  unsigned firstOutput = kernel.getNumArguments() - op.getNumDpsInits();
   for (auto [index, value] : llvm::enumerate(values)) {
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(index));
-    store(value, getArgument(kernel.getArgument(firstOutput + index)),
-          getIndices(map, op, point));
+    store(value, outputs[index], getIndices(map, op, point));
   }
 }
 

@@ -25,15 +25,46 @@ namespace onnx_aot::cpu {
 /// A point, or a vector of points, of the kernel's dimensions.
 using Point = llvm::SmallVector<LinearIndex>;
 
+/// A stretch of a dimension; `span` is its length where that is a constant.
+struct Range {
+  mlir::Value lower, upper;
+  std::optional<int64_t> span;
+};
+
+/// A buffer that holds, of a tensor's last two axes, the rows from `rowBase` on
+/// at one point of the axes before them: buffer[slot][row - rowBase][column].
+struct BlockBuffer {
+  mlir::Value buffer, slot, rowBase;
+};
+
 class KernelEmitter {
 public:
   /// `kernel` is the tensor function; `arguments` are the values that stand for
   /// its arguments, with buffers in place of tensors.
   KernelEmitter(mlir::func::FuncOp kernel, mlir::ValueRange arguments,
                 const TargetInfo &target);
+  /// Some ops of a kernel: `buffers` says what stands for the values they read,
+  /// `outputs` are the buffers their last op writes.
+  KernelEmitter(mlir::func::FuncOp kernel,
+                llvm::ArrayRef<mlir::linalg::GenericOp> ops,
+                const llvm::DenseMap<mlir::Value, mlir::Value> &buffers,
+                mlir::ValueRange outputs, const TargetInfo &target);
 
   /// Finds the domain and the tiling; fails when the kernel cannot be emitted.
   llvm::LogicalResult prepare();
+  /// The same for blocks of `rows` rows of `tensor`, its last axis but one, at
+  /// one point of the axes before them.
+  llvm::LogicalResult prepareBlock(mlir::Value tensor, int64_t rows);
+
+  /// Emits the size of an axis of a tensor that the kernel's ops share.
+  mlir::OpFoldResult emitAxisSize(mlir::OpBuilder &builder, mlir::Location loc,
+                                  mlir::Value tensor, unsigned axis);
+  /// Emits the loops over a block: `axes` are the ranges of the axes of
+  /// `tensor` but the last. What is in `held` lies in a buffer of the block
+  /// alone.
+  void emitBlock(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value tensor, llvm::ArrayRef<Range> axes,
+                 BlockBuffer held);
 
   /// Emits the number of tasks, an index.
   mlir::Value emitTaskCount(mlir::OpBuilder &builder, mlir::Location loc);
@@ -82,13 +113,12 @@ private:
     int64_t staticRest = 0; ///< the same as a constant
   };
 
-  mlir::OpFoldResult getSize(unsigned dim);
   mlir::Value getSizeValue(unsigned dim);
   int64_t getStaticSize(unsigned dim);
   mlir::Value getArgument(mlir::Value kernelValue);
 
-  void emitLoops(unsigned level, llvm::ArrayRef<mlir::Value> lower,
-                 llvm::ArrayRef<mlir::Value> upper);
+  llvm::LogicalResult analyze();
+  void emitLoops(unsigned level, llvm::ArrayRef<Range> ranges);
   void emitSteps(unsigned dim, mlir::Value lower, mlir::Value upper,
                  std::optional<int64_t> staticSpan,
                  llvm::function_ref<void(Extent)> body);
@@ -135,6 +165,12 @@ private:
                        mlir::Value mask);
   void store(mlir::Value value, mlir::Value target,
              llvm::ArrayRef<LinearIndex> indices);
+  /// Indices into a buffer from those into the tensor it stands for.
+  llvm::SmallVector<LinearIndex> toBuffer(mlir::Value buffer,
+                                          llvm::ArrayRef<LinearIndex> indices);
+  /// Notes the op, if any, whose values a sum leaves in the output for the last
+  /// op.
+  void chooseKept();
 
   mlir::Value constant(int64_t value);
   mlir::Value materialize(const LinearIndex &index);
@@ -150,6 +186,12 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
   const TargetInfo &target;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
+  llvm::SmallVector<mlir::Value> outputs; ///< buffers the last op writes
+  BlockBuffer held;
+  /// Elementary functions take longer than memory: what `keeper` computes of
+  /// `kept` on its way is stored where the last op finds it.
+  mlir::linalg::GenericOp kept, keeper;
+  enum { NotKept, Keeping, Kept } keeping = NotKept;
   std::optional<codegen::KernelDomain> domain;
   llvm::DenseMap<mlir::Value, mlir::linalg::GenericOp> producers;
   Tiling tiling;

@@ -4,6 +4,7 @@
 #include "KernelEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -141,16 +142,24 @@ static LinearIndex withoutLane(LinearIndex index) {
   return index;
 }
 
-Value KernelEmitter::load(Value source, ArrayRef<LinearIndex> indices) {
+SmallVector<LinearIndex>
+KernelEmitter::toBuffer(Value buffer, ArrayRef<LinearIndex> indices) {
+  if (buffer != held.buffer)
+    return SmallVector<LinearIndex>(indices);
+  LinearIndex row = indices[indices.size() - 2];
+  return {LinearIndex::of(held.slot), row + LinearIndex::of(held.rowBase) * -1,
+          indices.back()};
+}
+
+Value KernelEmitter::load(Value source, ArrayRef<LinearIndex> tensorIndices) {
+  SmallVector<LinearIndex> indices = toBuffer(source, tensorIndices);
   Value mask = hasLanes(indices) ? currentMask : Value();
   for (Scope &scope : scopes)
     for (Scope::Load &load : scope.loads)
-      if (load.source == source && load.mask == mask &&
-          ArrayRef(load.indices) == indices)
+      if (load.source == source && load.mask == mask && load.indices == indices)
         return load.value;
   Value value = emitLoad(source, indices, mask);
-  scopes.back().loads.push_back(
-      {source, SmallVector<LinearIndex>(indices), mask, value});
+  scopes.back().loads.push_back({source, indices, mask, value});
   return value;
 }
 
@@ -194,7 +203,8 @@ Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
 }
 
 void KernelEmitter::store(Value value, Value target,
-                          ArrayRef<LinearIndex> indices) {
+                          ArrayRef<LinearIndex> tensorIndices) {
+  SmallVector<LinearIndex> indices = toBuffer(target, tensorIndices);
   SmallVector<Value> start;
   for (const LinearIndex &index : indices)
     start.push_back(materialize(withoutLane(index)));
@@ -228,6 +238,64 @@ void KernelEmitter::store(Value value, Value target,
   }
 }
 
+//===--- Kept values
+//-------------------------------------------------------===//
+
+static bool hasElementaryFunction(linalg::GenericOp op) {
+  return llvm::any_of(op.getBody()->without_terminator(), [](Operation &inner) {
+    return isa<math::ExpOp, math::ExpM1Op, math::TanhOp, math::ErfOp,
+               math::LogOp, math::PowFOp>(inner);
+  });
+}
+
+/// All uses of the tensor by `op` are at the op's own point.
+static bool readsInPlace(linalg::GenericOp op, Value tensor) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
+    return operand->get() != tensor ||
+           op.getMatchingIndexingMap(operand).isIdentity();
+  });
+}
+
+void KernelEmitter::chooseKept() {
+  linalg::GenericOp last = ops.back();
+  if (tiling.laneDim < 0 || !domain->isReductionDim(tiling.laneDim) ||
+      !isPointwise(last) || last->getNumResults() != 1 ||
+      !last.getMatchingIndexingMap(last.getDpsInitOperand(0)).isIdentity())
+    return;
+  for (linalg::GenericOp producer : ops) {
+    if (!isPointwise(producer) || producer == last ||
+        !hasElementaryFunction(producer) || producer->getNumResults() != 1 ||
+        !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0))
+             .isIdentity())
+      continue;
+    Value value = producer->getResult(0);
+    if (value.getType() != last->getResult(0).getType() ||
+        !llvm::is_contained(last.getDpsInputs(), value))
+      continue;
+    linalg::GenericOp sum;
+    bool isSafe = true;
+    for (linalg::GenericOp op : ops) {
+      bool reads = llvm::is_contained(op.getDpsInputs(), value);
+      // What is kept lies where the results go, and so may what it is made of.
+      bool overwritten = llvm::any_of(op.getDpsInputs(), [&](Value input) {
+        return arguments.lookup(input) == outputs.front();
+      });
+      if (isPointwise(op))
+        isSafe &= op == producer || (!overwritten && (!reads || op == last));
+      else
+        isSafe &= !overwritten || !sum;
+      isSafe &= readsInPlace(op, value);
+      if (reads && !isPointwise(op))
+        sum = op;
+    }
+    if (sum && isSafe) {
+      kept = producer;
+      keeper = sum;
+      return;
+    }
+  }
+}
+
 //===--- Evaluation -------------------------------------------------------===//
 
 /// Equal on the dimensions that the op runs over.
@@ -245,6 +313,9 @@ SmallVector<Value> KernelEmitter::evaluateOp(linalg::GenericOp op,
       if (result.op == op && samePoint(result.point, point, dims))
         return result.values;
   assert(isPointwise(op) && "a reduction is computed before it is used");
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (op == kept && keeping == Kept)
+    return {load(outputs.front(), getIndices(map, op, point))};
   IRMapping mapping;
   bindInputs(op, point, mapping);
   evaluateBody(op, point, mapping, [](Operation *) { return false; });
@@ -253,6 +324,8 @@ SmallVector<Value> KernelEmitter::evaluateOp(linalg::GenericOp op,
     Value value = mapping.lookupOrNull(yielded);
     values.push_back(value ? value : getArgument(yielded));
   }
+  if (op == kept && keeping == Keeping)
+    store(values.front(), outputs.front(), getIndices(map, op, point));
   scopes.back().results.push_back({op, point, values});
   return values;
 }

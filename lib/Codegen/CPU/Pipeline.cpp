@@ -49,7 +49,10 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
     pack.vectorBytes = options.target.vectorBytes;
     pack.vectorRegisters = options.target.vectorRegisters;
     manager.addNestedPass<func::FuncOp>(createPackOperands(pack));
-    manager.addPass(createFormKernels());
+    FormKernelsOptions form;
+    // Half of the smallest second-level cache, like SelectTiling's blocks.
+    form.chainBytes = 128 << 10;
+    manager.addPass(createFormKernels(form));
   }
   manager.addPass(createExternalizeConstants());
   // 4. Buffers, with results written where they are wanted.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/KernelChain.h"
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/RegisterInterfaces.h"
@@ -40,7 +41,7 @@ namespace {
 /// tile before they write it, and what comes before them is kept in registers.
 bool readsWhereItWrites(func::FuncOp kernel, BlockArgument input,
                         BlockArgument output) {
-  if (input.getType() != output.getType())
+  if (input.getType() != output.getType() || !getStages(kernel).empty())
     return false;
   SmallVector<linalg::GenericOp> ops(
       kernel.getBody().front().getOps<linalg::GenericOp>());

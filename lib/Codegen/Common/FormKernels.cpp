@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
+#include "onnx-aot/Codegen/Common/KernelChain.h"
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
@@ -66,8 +67,10 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
         single.insert(op);
         claim(single, groups);
       }
+    if (chainBytes > 0)
+      chainGroups(groups);
     for (const Group &group : groups)
-      if (limit < 0 || numKernels < limit)
+      if (!group.empty() && (limit < 0 || numKernels < limit))
         outline(group);
   }
 
@@ -203,6 +206,87 @@ private:
     return exit == ops.back().getOperation();
   }
 
+  /// Joins products, a row-wise group on them and the products over its rows.
+  void chainGroups(SmallVector<Group> &groups) {
+    DenseMap<Operation *, Group *> groupOf;
+    for (Group &group : groups)
+      for (Operation *op : group)
+        groupOf[op] = &group;
+    auto startsWithContraction = [](ArrayRef<linalg::GenericOp> ops) {
+      return isContraction(ops.front());
+    };
+    for (Group &rows : groups) {
+      if (rows.empty() || isContraction(inOrder(rows).front()))
+        continue;
+      SmallVector<linalg::GenericOp> ops = inOrder(rows);
+      Value result = ops.back()->getResult(0);
+      Group *sums = result.hasOneUse()
+                        ? groupOf.lookup(*result.getUsers().begin())
+                        : nullptr;
+      if (!sums || sums->empty() || !startsWithContraction(inOrder(*sums)))
+        continue;
+      for (Value input : SmallVector<Value>(getInputs(ops))) {
+        Group *products = groupOf.lookup(input.getDefiningOp());
+        if (!products || products == &rows || products->empty() ||
+            !startsWithContraction(inOrder(*products)) ||
+            !canChain(inOrder(*products), ops, inOrder(*sums)))
+          continue;
+        join({products, &rows, sums});
+        break;
+      }
+    }
+  }
+
+  static SmallVector<Value> getInputs(ArrayRef<linalg::GenericOp> ops) {
+    SmallVector<Value> inputs;
+    for (linalg::GenericOp op : ops)
+      for (Value input : op.getDpsInputs())
+        if (input.getDefiningOp())
+          inputs.push_back(input);
+    return inputs;
+  }
+
+  /// Makes the groups the stages of the last one.
+  void join(std::array<Group *, 3> stages) {
+    Builder builder(&getContext());
+    Group all;
+    for (auto [number, stage] : llvm::enumerate(stages)) {
+      for (Operation *op : *stage)
+        op->setAttr(kStageAttr, builder.getI64IntegerAttr(number));
+      all.insert(stage->begin(), stage->end());
+      stage->clear();
+    }
+    *stages.back() = all;
+  }
+
+  /// Memory for a few rows of what the stages of a group hand on, for each of
+  /// the tasks that may run at once; null for a group without stages.
+  Value createScratch(const Group &group, OpBuilder &builder) {
+    constexpr int64_t kSlots = 32;
+    linalg::GenericOp last;
+    for (linalg::GenericOp op : inOrder(group)) {
+      auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+      if (!stage)
+        return {};
+      if (stage.getInt() == 0)
+        last = op;
+    }
+    auto type = cast<RankedTensorType>(last->getResult(0).getType());
+    int64_t rank = type.getRank();
+    int64_t block = getBlockRows(
+        type.getDimSize(rank - 2), type.getDimSize(rank - 1),
+        llvm::divideCeil(type.getElementTypeBitWidth(), 8), chainBytes);
+    Value init = last.getDpsInits()[0];
+    if (auto fill = init.getDefiningOp<linalg::FillOp>())
+      init = fill.getDpsInits()[0];
+    OpFoldResult columns =
+        init.getDefiningOp<tensor::EmptyOp>().getMixedSizes().back();
+    SmallVector<OpFoldResult> sizes{builder.getIndexAttr(kSlots),
+                                    builder.getIndexAttr(block), columns};
+    return tensor::EmptyOp::create(builder, last.getLoc(), sizes,
+                                   type.getElementType());
+  }
+
   /// Gives each output of an op that starts from nothing a nothing of its own:
   /// they are different buffers, each of which may be placed where it is
   /// wanted.
@@ -244,6 +328,12 @@ private:
       auto fill = init.getDefiningOp<linalg::FillOp>();
       outputs.push_back(fill ? fill.getDpsInits()[0] : init);
     }
+    SmallVector<Type> resultTypes(last->getResultTypes());
+    Value scratch = createScratch(group, builder);
+    if (scratch) {
+      outputs.push_back(scratch);
+      resultTypes.push_back(scratch.getType());
+    }
     SmallVector<Value> operands(inputs.begin(), inputs.end());
     llvm::append_range(operands, outputs);
 
@@ -251,7 +341,7 @@ private:
     auto function = func::FuncOp::create(
         loc, name,
         FunctionType::get(&getContext(), ValueRange(operands).getTypes(),
-                          last->getResultTypes()));
+                          resultTypes));
     function.setPrivate();
     getOperation().push_back(function);
     Block *block = function.addEntryBlock();
@@ -267,12 +357,15 @@ private:
     SmallVector<Value> results;
     for (Value result : last->getResults())
       results.push_back(mapping.lookup(result));
+    if (scratch)
+      results.push_back(block->getArguments().back());
     func::ReturnOp::create(inside, loc, results);
 
-    auto launch = kernel::LaunchOp::create(builder, loc, last->getResultTypes(),
+    auto launch = kernel::LaunchOp::create(builder, loc, resultTypes,
                                            FlatSymbolRefAttr::get(function),
                                            inputs.getArrayRef(), outputs);
-    last->replaceAllUsesWith(launch.getResults());
+    last->replaceAllUsesWith(
+        launch.getResults().take_front(last->getNumResults()));
     for (linalg::GenericOp op : llvm::reverse(ops)) {
       SmallVector<Value> inits(op.getDpsInits());
       op.erase();

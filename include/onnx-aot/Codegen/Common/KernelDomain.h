@@ -33,6 +33,11 @@ public:
   llvm::ArrayRef<unsigned> getLoopDims(mlir::linalg::GenericOp op) const {
     return loopDims.find(op)->second;
   }
+  /// Dimension of each axis of a tensor that the ops read or make, -1 where the
+  /// axis has none.
+  llvm::ArrayRef<int> getAxisDims(mlir::Value tensor) const {
+    return tensorDims.find(tensor)->second;
+  }
   /// True when an op after a reduction runs over reduction dimensions again, as
   /// in softmax.
   bool isRowwise() const { return rowwise; }
@@ -47,7 +52,6 @@ private:
   /// Size per dimension, dynamic where not known.
   llvm::SmallVector<int64_t> sizes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned>> loopDims;
-  /// Dimension of each axis of a tensor, -1 where the axis has none.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int>> tensorDims;
   bool rowwise = false, windows = false;
 };

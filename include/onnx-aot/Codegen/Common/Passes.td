@@ -103,12 +103,19 @@ def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
     // becomes
     %1 = kernel.launch @kernel.0(%a, %b) into (%empty)
     ```
+
+    With `chain-bytes` a product, a row-wise chain on it and the product over its
+    rows (attention, as exporters write it) become one kernel of three stages
+    that runs block by block, where nothing else uses what lies between them. Its
+    second output is memory for the blocks: the whole matrix is never there.
   }];
   let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"limit", "limit", "int64_t", "-1",
-           "Outline only this many kernels, to find the wrong one; -1 for all">
+           "Outline only this many kernels, to find the wrong one; -1 for all">,
+    Option<"chainBytes", "chain-bytes", "int64_t", "0",
+           "Bytes that a block between chained kernels may take; 0 chains none">
   ];
 }
 
