@@ -25,10 +25,6 @@ using namespace onnx_aot;
 LogicalResult Compilation::run() {
   if (failed(describeTarget()))
     return failure();
-  if (invocation.training && invocation.device.enabled) {
-    problems.add("training is not compiled for a device yet (supported: cpu)");
-    return failure();
-  }
   if (invocation.training)
     return runTraining();
   std::pair<Phase, LogicalResult (Compilation::*)()> steps[] = {
@@ -44,15 +40,18 @@ LogicalResult Compilation::run() {
       return failure();
     if (phase != Phase::Object && failed(finish(phase)))
       return failure();
-    // Everything that can refuse a model has had its say by then; what a device
-    // leaves to the host is known one phase later.
-    if (invocation.checkOnly &&
-        phase == (invocation.device.enabled ? Phase::Codegen : Phase::Linalg))
+    if (invocation.checkOnly && phase == getLastCheckedPhase())
       return success();
     if (invocation.printPhase == phase)
       return success();
   }
   return success();
+}
+
+/// Everything that can refuse a model has had its say by Linalg; what a device
+/// leaves to the host is known one phase later.
+Phase Compilation::getLastCheckedPhase() const {
+  return invocation.device.enabled ? Phase::Codegen : Phase::Linalg;
 }
 
 LogicalResult Compilation::describeTarget() {
@@ -156,14 +155,18 @@ LogicalResult Compilation::compileKernels() {
   return success();
 }
 
+void Compilation::printKernels(llvm::raw_ostream &os) const {
+  for (const DeviceImage &image : device.images)
+    if (image.kind == ONNX_AOT_IMAGE_PTX)
+      os << StringRef(image.bytes).drop_back();
+}
+
 LogicalResult Compilation::emit() {
   if (invocation.device.enabled && failed(compileKernels()))
     return failure();
   if (invocation.printPhase == Phase::Device)
     return writeText(invocation.output, [&](llvm::raw_ostream &os) {
-      for (const DeviceImage &image : device.images)
-        if (image.kind == ONNX_AOT_IMAGE_PTX)
-          os << StringRef(image.bytes).drop_back();
+      printKernels(os);
       return llvm::Error::success();
     });
   if (failed(finish(Phase::LLVM)))

@@ -50,6 +50,10 @@ private:
   mlir::LogicalResult generateCode();
   mlir::LogicalResult emit();
   mlir::LogicalResult compileKernels();
+  /// Writes the kernels as text.
+  void printKernels(llvm::raw_ostream &os) const;
+  /// Where --check ends.
+  Phase getLastCheckedPhase() const;
 
   /// Runs the passes that `build` adds.
   mlir::LogicalResult

@@ -124,7 +124,7 @@ LogicalResult Compilation::runTraining() {
         bad = isDone = true;
         break;
       }
-      if ((invocation.checkOnly && phase == Phase::Linalg) ||
+      if ((invocation.checkOnly && phase == getLastCheckedPhase()) ||
           invocation.printPhase == phase) {
         isDone = true;
         break;
@@ -132,9 +132,20 @@ LogicalResult Compilation::runTraining() {
     }
     if (isDone)
       continue;
+    if (invocation.device.enabled && failed(compileKernels()))
+      return failure();
+    if (invocation.printPhase == Phase::Device) {
+      llvm::raw_string_ostream os(printed);
+      os << "// ----- " << programName << "\n";
+      printKernels(os);
+      continue;
+    }
     if (failed(finish(Phase::LLVM)))
       return failure();
-    programs.push_back({program.info, *module, result.info, result.weights});
+    programs.push_back(
+        {program.info, *module, result.info, result.weights, std::nullopt});
+    if (invocation.device.enabled)
+      programs.back().device = std::move(device);
     programModules.push_back(std::move(module));
   }
   if (bad || invocation.checkOnly)

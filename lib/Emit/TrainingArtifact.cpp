@@ -179,6 +179,7 @@ llvm::Expected<ArtifactReport> onnx_aot::emitTrainingArtifact(
     }
     ArtifactOptions own = options;
     own.prefix = getProgramPrefix(options.prefix, program.program.kind);
+    own.device = program.device ? &*program.device : nullptr;
     llvm::LLVMContext context;
     auto module = translateToLLVMIR(program.module, context, program.info,
                                     program.weights, **machine, own, place);

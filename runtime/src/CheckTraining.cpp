@@ -243,9 +243,16 @@ Status checkTraining(const OnnxAotTraining &training, SlotTable &slots) {
       {&training.eval, "eval"},
       {&training.update, "update"},
       {&training.fused, "fused"}};
-  for (auto [program, name] : programs)
+  bool withDevice = false, withoutDevice = false;
+  for (auto [program, name] : programs) {
     if (Status status = checker.checkProgram(*program, name); !status.ok())
       return status;
+    if (program->module)
+      (program->module->device_code ? withDevice : withoutDevice) = true;
+  }
+  // State stays on the device from program to program.
+  if (withDevice && withoutDevice)
+    return invalidModule("some of its programs have device code, others none");
   return Status();
 }
 

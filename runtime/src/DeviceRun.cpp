@@ -7,24 +7,28 @@ namespace onnx_aot::runtime {
 
 Status openDevice(const LoadedModule &module,
                   std::unique_ptr<DeviceMemory> &device) {
-  if (!module.get().device_code)
+  if (device || !module.get().device_code)
     return Status();
   auto loaded = module.device();
   if (!loaded)
     return loaded.status();
-  auto made = DeviceMemory::create(*loaded);
+  auto made = DeviceMemory::create((*loaded)->driver);
   if (!made)
     return made.status();
   device = std::move(*made);
   return Status();
 }
 
-Status DeviceRun::begin(const void *weights, const void *arena,
-                        uint64_t arenaBytes, RunServices &services) {
+Status DeviceRun::begin(const void *arena, uint64_t arenaBytes,
+                        RunServices &services) {
   if (!device)
     return Status();
+  const OnnxAotModule &module = loaded.get();
+  auto kernels = loaded.device();
+  if (!kernels)
+    return kernels.status();
   if (Status status = device->beginRun(
-          weights, module.weight_bytes,
+          *kernels, loaded.weights(), module.weight_bytes,
           [&](const Status &reason) { services.report(reason); });
       !status.ok())
     return status;
@@ -44,6 +48,7 @@ Status DeviceRun::begin(const void *weights, const void *arena,
 Status DeviceRun::finish(Status result) {
   if (!device)
     return result;
+  const OnnxAotModule &module = loaded.get();
   auto finish = [&](const void *data, std::optional<uint64_t> bytes) {
     if (data && result.ok())
       result = device->finishOutput(data, bytes.value_or(0));

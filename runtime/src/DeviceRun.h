@@ -7,8 +7,8 @@
 
 namespace onnx_aot::runtime {
 
-/// Makes the device memory of whoever runs `module`; leaves `device` null for a
-/// module without device code.
+/// Makes the device memory of whoever runs `module`, if there is none yet;
+/// leaves `device` null for a module without device code.
 Status openDevice(const LoadedModule &module,
                   std::unique_ptr<DeviceMemory> &device);
 
@@ -16,13 +16,12 @@ Status openDevice(const LoadedModule &module,
 /// where `device` is null.
 struct DeviceRun {
   DeviceMemory *device;
-  const OnnxAotModule &module;
+  const LoadedModule &loaded;
   const OnnxAotTensor *inputs;
   const std::vector<OutputSlot> &slots;
 
   /// Tells the device of all memory that the run is given.
-  Status begin(const void *weights, const void *arena, uint64_t arenaBytes,
-               RunServices &services);
+  Status begin(const void *arena, uint64_t arenaBytes, RunServices &services);
   /// Brings results and state to the host, and waits also after a failure;
   /// returns what went wrong first.
   Status finish(Status result);

@@ -287,9 +287,11 @@ Status Trainer::exportModel(const std::string &path,
                             const std::string &source) {
   if (Status status = state->checkReady(); !status.ok())
     return status;
+  if (Status status = state->fetch(); !status.ok())
+    return status;
   std::map<std::string, ExportedTensor> tensors;
   for (int32_t i = 0; i < theModule->num_parameters; ++i) {
-    OnnxAotTensor tensor = parameter(i);
+    OnnxAotTensor tensor = state->parameter(i);
     tensors[theModule->parameters[i].name] = {
         tensor.type,
         {tensor.dims, tensor.dims + tensor.rank},

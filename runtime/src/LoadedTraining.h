@@ -29,6 +29,14 @@ public:
   /// Null where the module has no such program.
   std::shared_ptr<const LoadedModule> train, eval, update, fused;
   SlotTable slots;
+
+  /// True if a program runs on a device.
+  bool hasDeviceCode() const {
+    for (const auto *program : {&train, &eval, &update, &fused})
+      if (*program && (*program)->get().device_code)
+        return true;
+    return false;
+  }
 };
 
 /// Checks that this runtime can train with `training`: version, tables,

@@ -87,6 +87,16 @@ void Program::bindState() {
   }
 }
 
+/// State stays on the device between steps.
+void Program::keepState(DeviceMemory &device) const {
+  for (int32_t i = 0; i < descriptor().num_inputs; ++i)
+    if (program.inputs[i].role >= ONNX_AOT_ROLE_PARAMETER &&
+        program.inputs[i].role <= ONNX_AOT_ROLE_SLOT)
+      device.keep(inputs[i].data, inputs[i].bytes);
+  for (const void *piece : memory.lent)
+    device.lend(piece);
+}
+
 bool Program::gives(OnnxAotRole role) const {
   for (int32_t i = 0; i < descriptor().num_outputs; ++i)
     if (program.outputs[i].role == role)
@@ -255,15 +265,17 @@ Status Program::run(const OnnxAotTensor *users, size_t numUsers,
     inputPointers[i] = inputs[i].data ? inputs[i].data : emptyTensorAddress();
   for (size_t i = 0; i < slots.size(); ++i)
     outputPointers[i] = slots[i].data;
-  if (!device)
-    if (Status status = openDevice(*module, device); !status.ok())
-      return status;
+  if (Status status = openDevice(*module, memory.device); !status.ok())
+    return status;
+  DeviceMemory *device = memory.device.get();
+  if (device)
+    keepState(*device);
   RunServices services(descriptor(), memory.pool.get(), memory.threads, slots,
-                       device.get());
+                       device);
   OnnxAotRuntime table = services.table();
-  DeviceRun onDevice{device.get(), descriptor(), inputs.data(), slots};
-  if (Status status = onDevice.begin(module->weights(), memory.arena.data(),
-                                     neededArena, services);
+  DeviceRun onDevice{device, *module, inputs.data(), slots};
+  if (Status status =
+          onDevice.begin(memory.arena.data(), neededArena, services);
       !status.ok())
     return status;
   started = true;

@@ -7,6 +7,8 @@
 #include "RunServices.h"
 #include "TrainerMemory.h"
 
+#include <set>
+
 namespace onnx_aot::runtime {
 
 /// The numbers that programs are given and give back; see OnnxAotRole.
@@ -25,6 +27,9 @@ struct ProgramMemory {
   GrowingBlock arena;
   std::vector<GrowingBlock> outputs; ///< what the caller leaves to the trainer
   std::shared_ptr<ThreadPool> pool;  ///< null with one thread
+  /// Null without device code, or before the first run.
+  std::unique_ptr<DeviceMemory> device;
+  std::set<const void *> lent; ///< state that the caller may write to
   int threads = 1;
 };
 
@@ -50,6 +55,7 @@ public:
 private:
   const OnnxAotModule &descriptor() const { return module->get(); }
   void bindState();
+  void keepState(DeviceMemory &device) const;
   void *stateOf(const OnnxAotBinding &binding) const;
   Status takeInputs(const OnnxAotTensor *users, size_t numUsers);
   Status plan();
@@ -74,9 +80,6 @@ private:
   bool planned = false;
   uint64_t neededArena = 0;
   std::vector<OutputSlot> slots;
-  /// Null without device code, or before the first run. All state lies on the
-  /// host between runs.
-  std::unique_ptr<DeviceMemory> device;
   std::vector<OnnxAotTensor> requested;
   std::vector<MemoryUse> uses;
   std::vector<const void *> inputPointers;

@@ -16,8 +16,9 @@ class SessionState {
 public:
   SessionState(const Module &module, const SessionOptions &options);
 
-  Status run(const Module &module, int threads, const OnnxAotTensor *inputs,
-             size_t numInputs, OnnxAotTensor *outputs, size_t numOutputs);
+  Status run(const LoadedModule &loaded, int threads,
+             const OnnxAotTensor *inputs, size_t numInputs,
+             OnnxAotTensor *outputs, size_t numOutputs);
 
   uint64_t arenaBytes() const {
     return callerArena ? callerBytes : held.load();
@@ -177,10 +178,10 @@ Status SessionState::reserveMemory(const OnnxAotModule &module) {
   return Status();
 }
 
-Status SessionState::run(const Module &handle, int threads,
+Status SessionState::run(const LoadedModule &loaded, int threads,
                          const OnnxAotTensor *inputs, size_t numInputs,
                          OnnxAotTensor *outputs, size_t numOutputs) {
-  const OnnxAotModule &module = handle.descriptor();
+  const OnnxAotModule &module = loaded.get();
   if (Status status = checkInputs(module, inputs, numInputs, symbols);
       !status.ok())
     return status;
@@ -211,13 +212,12 @@ Status SessionState::run(const Module &handle, int threads,
     outputPointers[i] = slots[i].data;
   RunServices services(module, pool.get(), threads, slots, device.get());
   OnnxAotRuntime table = services.table();
-  DeviceRun onDevice{device.get(), module, inputs, slots};
-  if (Status status =
-          onDevice.begin(handle.weights(), arena(), neededArena, services);
+  DeviceRun onDevice{device.get(), loaded, inputs, slots};
+  if (Status status = onDevice.begin(arena(), neededArena, services);
       !status.ok())
     return status;
   int32_t answer =
-      module.run(&table, handle.weights(), symbols.data(), inputPointers.data(),
+      module.run(&table, loaded.weights(), symbols.data(), inputPointers.data(),
                  outputPointers.data(), arena());
   if (Status status = onDevice.finish(services.result(answer)); !status.ok())
     return status;
@@ -281,7 +281,7 @@ Status Session::run(const OnnxAotTensor *inputs, size_t numInputs,
     std::atomic<int> &running;
     ~Done() { running = 0; }
   } done{state->running};
-  return state->run(theModule, theThreads, inputs, numInputs, outputs,
+  return state->run(*theModule.loaded, theThreads, inputs, numInputs, outputs,
                     numOutputs);
 }
 

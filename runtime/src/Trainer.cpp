@@ -26,6 +26,54 @@ OnnxAotTensor TrainerState::view(void *data, int32_t type, int32_t rank,
   return tensor;
 }
 
+OnnxAotTensor TrainerState::parameter(int32_t index) const {
+  if (index < 0 || index >= training().num_parameters)
+    return {};
+  const OnnxAotParameterInfo &info = training().parameters[index];
+  return view(memory.state.parameter(index), info.type, info.rank, info.dims);
+}
+
+OnnxAotTensor TrainerState::gradient(int32_t index) const {
+  if (index < 0 || index >= training().num_parameters)
+    return {};
+  const OnnxAotParameterInfo &info = training().parameters[index];
+  return view(memory.state.gradient(index), info.type, info.rank, info.dims);
+}
+
+OnnxAotTensor TrainerState::slot(int32_t index, int32_t slot) const {
+  int32_t numSlots = training().num_slots;
+  if (index < 0 || index >= training().num_parameters || slot < 0 ||
+      slot >= numSlots)
+    return {};
+  const OnnxAotValueInfo *info =
+      loaded->slots[size_t(index) * size_t(numSlots) + size_t(slot)];
+  if (!info)
+    return {};
+  return view(memory.state.slot(index, slot), info->type, info->rank,
+              info->dims);
+}
+
+Status TrainerState::fetch() const {
+  const TrainerMemory &state = memory.state;
+  if (!memory.device)
+    return Status();
+  return memory.device->fetch(state.at(0), state.end() - state.begin());
+}
+
+void TrainerState::noteWritten() const {
+  const TrainerMemory &state = memory.state;
+  if (memory.device)
+    memory.device->noteWritten(state.at(0), state.end() - state.begin());
+}
+
+OnnxAotTensor TrainerState::lend(OnnxAotTensor tensor) {
+  if (!fetch().ok())
+    return {};
+  if (tensor.data && loaded->hasDeviceCode())
+    memory.lent.insert(tensor.data);
+  return tensor;
+}
+
 Status TrainerState::checkReady() const {
   if (!broken.empty())
     return invalidArgument(broken, ": load a checkpoint");
@@ -75,6 +123,8 @@ double sumOfSquares(const T *data, uint64_t count) {
 
 /// The norm of the gradients as the optimizer saw them.
 double TrainerState::computeNorm() const {
+  if (!fetch().ok())
+    return NAN;
   double sum = 0;
   for (const TrainerMemory::Run &run : memory.state.gradientRuns()) {
     const char *data = memory.state.at(run.place);
@@ -135,7 +185,9 @@ Status TrainerState::update(bool *updated) {
   if (!progress.accumulated)
     return invalidArgument("there are no gradients: no training step was made "
                            "since they were reset");
-  if (reduce)
+  if (reduce) {
+    if (Status status = fetch(); !status.ok())
+      return status;
     for (const TrainerMemory::Run &run : memory.state.gradientRuns()) {
       std::string message =
           reduce(memory.state.at(run.place), run.count, run.type);
@@ -145,6 +197,8 @@ Status TrainerState::update(bool *updated) {
       return Status(ONNX_AOT_EXECUTION_FAILED,
                     concat(gradientsBroken, ": ", message));
     }
+    noteWritten();
+  }
   setNumbers(progress.accumulated);
   bool started = false;
   Status status = updater->run(nullptr, 0, nullptr, 0, started);
@@ -364,32 +418,15 @@ Status Trainer::setReduce(ReduceFunction reduce) {
 }
 
 OnnxAotTensor Trainer::parameter(int32_t index) {
-  if (index < 0 || index >= theModule->num_parameters)
-    return {};
-  const OnnxAotParameterInfo &info = theModule->parameters[index];
-  return state->view(state->memory.state.parameter(index), info.type, info.rank,
-                     info.dims);
+  return state->lend(state->parameter(index));
 }
 
 OnnxAotTensor Trainer::gradient(int32_t index) {
-  if (index < 0 || index >= theModule->num_parameters)
-    return {};
-  const OnnxAotParameterInfo &info = theModule->parameters[index];
-  return state->view(state->memory.state.gradient(index), info.type, info.rank,
-                     info.dims);
+  return state->lend(state->gradient(index));
 }
 
 OnnxAotTensor Trainer::slot(int32_t index, int32_t slot) {
-  if (index < 0 || index >= theModule->num_parameters || slot < 0 ||
-      slot >= theModule->num_slots)
-    return {};
-  const OnnxAotValueInfo *info =
-      state->loaded
-          ->slots[size_t(index) * size_t(theModule->num_slots) + size_t(slot)];
-  if (!info)
-    return {};
-  return state->view(state->memory.state.slot(index, slot), info->type,
-                     info->rank, info->dims);
+  return state->lend(state->slot(index, slot));
 }
 
 Status Trainer::setParameter(const std::string &name,
@@ -397,7 +434,7 @@ Status Trainer::setParameter(const std::string &name,
   int32_t index = theModule.findParameter(name);
   if (index < 0)
     return invalidArgument("the model has no parameter ", quoted(name));
-  OnnxAotTensor own = parameter(index);
+  OnnxAotTensor own = state->parameter(index);
   std::string who = concat("parameter ", quoted(name));
   if (value.type != own.type || value.rank != own.rank ||
       !std::equal(own.dims, own.dims + own.rank, value.dims))
@@ -412,7 +449,10 @@ Status Trainer::setParameter(const std::string &name,
   if (value.bytes < own.bytes || (own.bytes && !value.data))
     return invalidArgument(who, " has ", own.bytes, " bytes, the value has ",
                            value.data ? value.bytes : 0);
+  if (Status status = state->fetch(); !status.ok())
+    return status;
   std::memmove(own.data, value.data, own.bytes);
+  state->noteWritten();
   state->setKnown(index);
   return Status();
 }
@@ -443,6 +483,8 @@ Status Trainer::copyParametersTo(void *buffer, uint64_t bytes,
     return status;
   if (Status status = state->checkReady(); !status.ok())
     return status;
+  if (Status status = state->fetch(); !status.ok())
+    return status;
   char *next = static_cast<char *>(buffer);
   for (int32_t i = 0; i < theModule->num_parameters; ++i) {
     if (trainableOnly && !state->isTrainable(i))
@@ -460,6 +502,8 @@ Status Trainer::copyParametersFrom(const void *buffer, uint64_t bytes,
   if (Status status = checkBuffer(bytes, parameterBytes(trainableOnly), buffer);
       !status.ok())
     return status;
+  if (Status status = state->fetch(); !status.ok())
+    return status;
   const char *next = static_cast<const char *>(buffer);
   for (int32_t i = 0; i < theModule->num_parameters; ++i) {
     if (trainableOnly && !state->isTrainable(i))
@@ -470,6 +514,7 @@ Status Trainer::copyParametersFrom(const void *buffer, uint64_t bytes,
     next += size;
     state->setKnown(i);
   }
+  state->noteWritten();
   return Status();
 }
 

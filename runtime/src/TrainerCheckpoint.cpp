@@ -226,7 +226,11 @@ Status Trainer::load(const Checkpoint &checkpoint, const LoadOptions &options) {
   Loader loader(*state, checkpoint, options);
   if (Status status = loader.check(); !status.ok())
     return status;
+  // A part of it may stay.
+  if (Status status = state->fetch(); !status.ok())
+    return status;
   loader.copy();
+  state->noteWritten();
   return Status();
 }
 
@@ -248,6 +252,8 @@ Expected<Checkpoint> Trainer::snapshot(Checkpoint::Contents contents) {
       return status;
   if (contents == Checkpoint::Training && !state->gradientsBroken.empty())
     return invalidArgument(state->gradientsBroken, ": reset them");
+  if (Status status = state->fetch(); !status.ok())
+    return status;
   Checkpoint checkpoint;
   checkpoint.contents = contents;
   checkpoint.fingerprint = fingerprintText(theModule.descriptor());
@@ -266,13 +272,13 @@ Expected<Checkpoint> Trainer::snapshot(Checkpoint::Contents contents) {
                     nominal ? 0 : tensor.bytes});
   };
   for (int32_t i = 0; i < theModule->num_parameters; ++i) {
-    add(checkpoint.parameters, i, "", parameter(i));
+    add(checkpoint.parameters, i, "", state->parameter(i));
     if (contents != Checkpoint::Training)
       continue;
     for (int32_t s = 0; s < theModule->num_slots; ++s)
-      add(checkpoint.slots, i, theModule->slots[s], slot(i, s));
+      add(checkpoint.slots, i, theModule->slots[s], state->slot(i, s));
     if (state->progress.accumulated)
-      add(checkpoint.gradients, i, "", gradient(i));
+      add(checkpoint.gradients, i, "", state->gradient(i));
   }
   return checkpoint;
 }

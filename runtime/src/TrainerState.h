@@ -40,6 +40,18 @@ public:
   void setNumbers(int64_t accumulatedAfter);
   double computeNorm() const;
 
+  /// A parameter, its gradient, or its optimizer state. The host may have other
+  /// values than the device.
+  OnnxAotTensor parameter(int32_t index) const;
+  OnnxAotTensor gradient(int32_t index) const;
+  OnnxAotTensor slot(int32_t index, int32_t slot) const;
+  /// Brings all state to the host. Before the host reads it, or writes parts.
+  Status fetch() const;
+  /// After the host has written: its values hold.
+  void noteWritten() const;
+  /// The same tensor for a caller who may write to it; null where that fails.
+  OnnxAotTensor lend(OnnxAotTensor tensor);
+
   std::shared_ptr<const LoadedTraining> loaded;
   ProgramMemory memory;
   std::unique_ptr<Program> train, eval, updater, fused;

@@ -70,6 +70,8 @@ struct ArtifactProgram {
   mlir::ModuleOp module;
   ModuleInfo info;
   WeightImage weights;
+  /// Its kernels for a device; none in artifacts for the CPU.
+  std::optional<DeviceCode> device;
 };
 
 /// The bytes of a parameter before training, and what keeps them alive.

@@ -19,13 +19,13 @@ static void *toPointer(uint64_t address) {
 //----------------------------------------------------------===//
 
 Expected<std::unique_ptr<DeviceMemory>>
-DeviceMemory::create(std::shared_ptr<const DeviceModule> module) {
-  std::unique_ptr<DeviceMemory> made(new DeviceMemory(std::move(module)));
-  if (Status status = made->driver.enter(); !status.ok())
+DeviceMemory::create(const CudaDriver &driver) {
+  std::unique_ptr<DeviceMemory> made(new DeviceMemory(driver));
+  if (Status status = driver.enter(); !status.ok())
     return status;
   if (CudaResult result =
-          made->driver.createStream(&made->stream, CUDA_STREAM_NON_BLOCKING))
-    return made->driver.failure("no stream on the CUDA device", result);
+          driver.createStream(&made->stream, CUDA_STREAM_NON_BLOCKING))
+    return driver.failure("no stream on the CUDA device", result);
   return made;
 }
 
@@ -36,7 +36,7 @@ DeviceMemory::~DeviceMemory() {
     (void)driver.synchronize(stream);
     (void)driver.destroyStream(stream);
   }
-  for (Region &region : regions)
+  for (auto &[begin, region] : regions)
     recycle(region);
   for (Block &block : unused)
     (void)driver.release(block.memory);
@@ -53,7 +53,7 @@ OnnxAotDevice DeviceMemory::table() {
 
 uint64_t DeviceMemory::bytes() const {
   uint64_t sum = 0;
-  for (const Region &region : regions)
+  for (const auto &[begin, region] : regions)
     if (region.device && region.isOwned)
       sum += region.end - region.begin;
   for (const Block &block : unused)
@@ -61,7 +61,8 @@ uint64_t DeviceMemory::bytes() const {
   return sum;
 }
 
-Status DeviceMemory::beginRun(const void *weights, uint64_t bytes,
+Status DeviceMemory::beginRun(std::shared_ptr<const DeviceModule> newModule,
+                              const void *weights, uint64_t bytes,
                               Report newReport) {
   if (Status status = driver.enter(); !status.ok())
     return status;
@@ -69,57 +70,68 @@ Status DeviceMemory::beginRun(const void *weights, uint64_t bytes,
   for (Block &block : unused)
     (void)driver.release(block.memory);
   unused.clear();
-  for (Region &region : regions)
+  for (auto place = regions.begin(); place != regions.end();) {
+    Region &region = place->second;
+    if (region.isKept) {
+      if (region.isLent)
+        valid.set(region.begin, region.end, {true, false});
+      ++place;
+      continue;
+    }
+    valid.clear(region.begin, region.end);
     recycle(region);
-  regions.clear();
-  valid.clear();
+    place = regions.erase(place);
+  }
+  module = std::move(newModule);
   report = std::move(newReport);
   if (bytes) {
     uint64_t begin = toAddress(weights);
-    regions.push_back({begin, begin + bytes, module->weights, false});
+    regions[begin] = {begin, begin + bytes, module->weights, false};
     valid.set(begin, begin + bytes, {true, true});
   }
   return Status();
+}
+
+DeviceMemory::Regions::iterator DeviceMemory::findRegion(uint64_t address) {
+  auto place = regions.upper_bound(address);
+  if (place != regions.begin() && std::prev(place)->second.end > address)
+    --place;
+  return place;
 }
 
 void DeviceMemory::add(const void *memory, uint64_t bytes, bool isValid) {
   if (!bytes)
     return;
   Region added{toAddress(memory), toAddress(memory) + bytes};
-  valid.set(added.begin, added.end, {isValid, false});
   // Inputs may lie in the same memory: then they share one mirror.
-  for (size_t i = 0; i < regions.size();) {
-    Region &region = regions[i];
-    if (region.end <= added.begin || added.end <= region.begin) {
-      ++i;
-      continue;
-    }
-    if (!region.isOwned && region.begin <= added.begin &&
-        added.end <= region.end) {
-      valid.set(added.begin, added.end, {true, true});
-      return;
-    }
-    added.begin = std::min(added.begin, region.begin);
-    added.end = std::max(added.end, region.end);
-    recycle(region);
-    regions.erase(regions.begin() + i);
+  auto place = findRegion(added.begin);
+  if (place != regions.end() && place->second.begin <= added.begin &&
+      added.end <= place->second.end &&
+      (!place->second.isOwned || place->second.isKept))
+    return;
+  valid.set(added.begin, added.end, {isValid, false});
+  while (place != regions.end() && place->second.begin < added.end) {
+    added.begin = std::min(added.begin, place->second.begin);
+    added.end = std::max(added.end, place->second.end);
+    recycle(place->second);
+    place = regions.erase(place);
   }
-  regions.push_back(added);
+  regions[added.begin] = added;
 }
 
 void DeviceMemory::remove(const void *memory) {
-  for (size_t i = 0; i < regions.size(); ++i) {
-    Region &region = regions[i];
-    if (region.begin != toAddress(memory) || !region.isOwned)
-      continue;
-    valid.set(region.begin, region.end, {});
-    recycle(region);
-    regions.erase(regions.begin() + i);
+  auto place = regions.find(toAddress(memory));
+  if (place == regions.end() || !place->second.isOwned)
     return;
-  }
+  valid.clear(place->second.begin, place->second.end);
+  recycle(place->second);
+  regions.erase(place);
 }
 
 Status DeviceMemory::finishOutput(const void *memory, uint64_t bytes) {
+  auto place = findRegion(toAddress(memory));
+  if (place != regions.end() && place->second.isKept && !place->second.isLent)
+    return Status();
   return accessOnHost(toAddress(memory), bytes, ONNX_AOT_READ);
 }
 
@@ -128,6 +140,54 @@ Status DeviceMemory::finishRun() {
   if (CudaResult result = driver.synchronize(stream))
     return driver.failure("the device failed", result);
   return Status();
+}
+
+//===--- What is kept
+//-------------------------------------------------------===//
+
+void DeviceMemory::keep(const void *memory, uint64_t bytes) {
+  uint64_t begin = toAddress(memory);
+  if (!bytes || regions.count(begin))
+    return;
+  Region &region = regions[begin] = {begin, begin + bytes};
+  region.isKept = true;
+  valid.set(begin, begin + bytes, {true, false});
+}
+
+Status DeviceMemory::fetch(const void *memory, uint64_t bytes) {
+  if (Status status = driver.enter(); !status.ok())
+    return status;
+  uint64_t begin = toAddress(memory), end = begin + bytes;
+  for (auto place = findRegion(begin);
+       place != regions.end() && place->second.begin < end; ++place) {
+    const Region &region = place->second;
+    if (!region.isKept)
+      continue;
+    bool copied = false;
+    uint64_t size = region.end - region.begin;
+    if (Status status = copyToHost(region, region.begin, size, copied);
+        !status.ok())
+      return status;
+    if (copied)
+      markCopied(region.begin, size, /*toDevice=*/false);
+  }
+  if (CudaResult result = driver.synchronize(stream))
+    return driver.failure("the device failed", result);
+  return Status();
+}
+
+void DeviceMemory::noteWritten(const void *memory, uint64_t bytes) {
+  uint64_t begin = toAddress(memory), end = begin + bytes;
+  for (auto place = findRegion(begin);
+       place != regions.end() && place->second.begin < end; ++place)
+    if (place->second.isKept)
+      valid.set(place->second.begin, place->second.end, {true, false});
+}
+
+void DeviceMemory::lend(const void *memory) {
+  auto place = regions.find(toAddress(memory));
+  if (place != regions.end())
+    place->second.isLent = place->second.isKept;
 }
 
 //===--- Mirrors
@@ -166,13 +226,13 @@ Status DeviceMemory::allocate(Region &region) {
 }
 
 Status DeviceMemory::find(uint64_t address, uint64_t bytes, Region *&found) {
-  for (Region &region : regions)
-    if (region.begin <= address && bytes <= region.end - region.begin &&
-        address + bytes <= region.end) {
-      found = &region;
-      return Status();
-    }
-  return invalidModule("it passes memory to the device that it was not given");
+  auto place = findRegion(address);
+  if (place == regions.end() || place->second.begin > address ||
+      bytes > place->second.end - address)
+    return invalidModule(
+        "it passes memory to the device that it was not given");
+  found = &place->second;
+  return Status();
 }
 
 Status DeviceMemory::accessOnDevice(uint64_t address, uint64_t bytes,
@@ -207,6 +267,24 @@ Status DeviceMemory::accessOnDevice(uint64_t address, uint64_t bytes,
   return Status();
 }
 
+/// Begins to copy what is valid on the device alone.
+Status DeviceMemory::copyToHost(const Region &region, uint64_t address,
+                                uint64_t bytes, bool &copied) {
+  CudaResult result = CUDA_DRIVER_OK;
+  valid.visit(address, address + bytes,
+              [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
+                if (state.host || !state.device || result)
+                  return;
+                copied = true;
+                result = driver.toHost(toPointer(begin),
+                                       region.device + (begin - region.begin),
+                                       end - begin, stream);
+              });
+  if (result)
+    return driver.failure("memory cannot be copied from the device", result);
+  return Status();
+}
+
 Status DeviceMemory::accessOnHost(uint64_t address, uint64_t bytes,
                                   uint64_t access) {
   if (!bytes)
@@ -214,24 +292,15 @@ Status DeviceMemory::accessOnHost(uint64_t address, uint64_t bytes,
   Region *region = nullptr;
   if (Status status = find(address, bytes, region); !status.ok())
     return status;
-  CudaResult result = CUDA_DRIVER_OK;
   bool copied = false;
   if (access & ONNX_AOT_READ)
-    valid.visit(address, address + bytes,
-                [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
-                  if (state.host || !state.device || result)
-                    return;
-                  copied = true;
-                  result =
-                      driver.toHost(toPointer(begin),
-                                    region->device + (begin - region->begin),
-                                    end - begin, stream);
-                });
+    if (Status status = copyToHost(*region, address, bytes, copied);
+        !status.ok())
+      return status;
   // Copies in flight may still read what is about to be written.
-  if (!result && (copied || (access & ONNX_AOT_WRITE)))
-    result = driver.synchronize(stream);
-  if (result)
-    return driver.failure("memory cannot be copied from the device", result);
+  if (copied || (access & ONNX_AOT_WRITE))
+    if (CudaResult result = driver.synchronize(stream))
+      return driver.failure("memory cannot be copied from the device", result);
   if (access & ONNX_AOT_WRITE)
     valid.set(address, address + bytes, {true, false});
   else if (copied)

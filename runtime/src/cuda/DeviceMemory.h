@@ -12,32 +12,50 @@
 #include "ValidRanges.h"
 
 #include <functional>
+#include <map>
 
 namespace onnx_aot::runtime {
 
-/// One session's device: services one run at a time.
+/// The device of one session, or of all programs of one trainer: services one
+/// run at a time.
 class DeviceMemory {
 public:
   /// Receives the reason before a service fails.
   using Report = std::function<void(const Status &)>;
 
   static Expected<std::unique_ptr<DeviceMemory>>
-  create(std::shared_ptr<const DeviceModule> module);
+  create(const CudaDriver &driver);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
   DeviceMemory &operator=(const DeviceMemory &) = delete;
 
-  /// Forgets what the last run knew and mirrors the weights.
-  Status beginRun(const void *weights, uint64_t bytes, Report report);
-  /// Mirrors host memory whose contents are valid, or are nothing yet.
+  /// Forgets what the last run knew but for what is kept, and mirrors the
+  /// weights of `module`, whose kernels are launched from now on.
+  Status beginRun(std::shared_ptr<const DeviceModule> module,
+                  const void *weights, uint64_t bytes, Report report);
+  /// Mirrors host memory whose contents are valid, or are nothing yet. What is
+  /// kept stays as it is.
   void add(const void *memory, uint64_t bytes, bool isValid);
   /// Forgets memory that goes away.
   void remove(const void *memory);
-  /// Makes a result valid on the host.
+  /// Makes a result valid on the host, unless it is kept and was not lent.
   Status finishOutput(const void *memory, uint64_t bytes);
 
   /// Waits for the device: the caller's memory is the caller's again.
   Status finishRun();
+
+  //===--- Memory that is kept from run to run ----------------------------===//
+
+  /// Keeps a piece of state, valid on the host so far, on the device where runs
+  /// leave it. Does nothing for what is kept already.
+  void keep(const void *memory, uint64_t bytes);
+  /// Between runs: makes all that is kept in a range valid on the host.
+  Status fetch(const void *memory, uint64_t bytes);
+  /// Between runs: the host has written all that is kept in a range.
+  void noteWritten(const void *memory, uint64_t bytes);
+  /// From now on the host may read and write a piece whenever no run is in
+  /// progress: each run copies what it uses of it.
+  void lend(const void *memory);
 
   OnnxAotDevice table();
   /// Bytes of device memory that the session holds.
@@ -49,15 +67,17 @@ private:
     uint64_t begin, end;
     CudaPointer device = 0;
     bool isOwned = true; ///< the weights' mirror is the module's
+    bool isKept = false, isLent = false;
   };
+  /// By the addresses that they begin at; they do not overlap.
+  using Regions = std::map<uint64_t, Region>;
   /// Device memory that later runs use again.
   struct Block {
     CudaPointer memory;
     uint64_t bytes;
   };
 
-  explicit DeviceMemory(std::shared_ptr<const DeviceModule> module)
-      : module(std::move(module)), driver(this->module->driver) {}
+  explicit DeviceMemory(const CudaDriver &driver) : driver(driver) {}
 
   static int32_t launch(void *user, int32_t kernel, int64_t blocks,
                         const OnnxAotDeviceArgument *arguments,
@@ -75,15 +95,19 @@ private:
   Status accessOnDevice(uint64_t address, uint64_t bytes, uint64_t access,
                         CudaPointer &pointer);
   void markCopied(uint64_t address, uint64_t bytes, bool toDevice);
+  /// The region that holds an address, or the next one.
+  Regions::iterator findRegion(uint64_t address);
   Status find(uint64_t address, uint64_t bytes, Region *&region);
   Status allocate(Region &region);
+  Status copyToHost(const Region &region, uint64_t address, uint64_t bytes,
+                    bool &copied);
   void recycle(Region &region);
   int32_t answer(const Status &status);
 
   std::shared_ptr<const DeviceModule> module;
   const CudaDriver &driver;
   CudaStream stream = nullptr;
-  std::vector<Region> regions;
+  Regions regions;
   std::vector<Block> unused;
   ValidRanges valid;
   Report report;

@@ -18,15 +18,20 @@ public:
     }
   };
 
-  void clear() { ranges.clear(); }
-
-  /// States what holds for begin <= address < end.
-  void set(uint64_t begin, uint64_t end, State state) {
+  /// Nothing is said any more of begin <= address < end.
+  void clear(uint64_t begin, uint64_t end) {
     if (begin >= end)
       return;
     split(begin);
     split(end);
     ranges.erase(ranges.lower_bound(begin), ranges.lower_bound(end));
+  }
+
+  /// States what holds for begin <= address < end.
+  void set(uint64_t begin, uint64_t end, State state) {
+    if (begin >= end)
+      return;
+    clear(begin, end);
     auto place = ranges.insert({begin, {end, state}}).first;
     place = mergeWithPrevious(place);
     auto next = std::next(place);

@@ -110,7 +110,9 @@ public:
   //===--- State ----------------------------------------------------------===//
 
   /// Parameter, gradient or optimizer state in the trainer's own memory, to be
-  /// read and written between steps. `data` is null where there is none.
+  /// read and written between steps. `data` is null where there is none. On a
+  /// device a piece that was asked for is copied in each step: setParameter and
+  /// copyParametersTo are cheaper.
   ONNX_AOT_API OnnxAotTensor parameter(int32_t index);
   ONNX_AOT_API OnnxAotTensor gradient(int32_t index);
   ONNX_AOT_API OnnxAotTensor slot(int32_t index, int32_t slot);
@@ -147,7 +149,8 @@ public:
                            const LoadOptions &options = {});
   ONNX_AOT_API Status load(const std::string &path,
                            const LoadOptions &options = {});
-  /// The state as a checkpoint whose tensors are the trainer's memory.
+  /// The state as a checkpoint whose tensors are the trainer's memory; on a
+  /// device they are what they were until the next step.
   ONNX_AOT_API Expected<Checkpoint> snapshot(Checkpoint::Contents contents);
   ONNX_AOT_API Status
   save(const std::string &path,
