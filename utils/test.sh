@@ -26,6 +26,7 @@ suites=(
   gradients
   gpu
   gpu-mutations
+  gpu-training
   gpu-models
   gpu-conformance
   ml
@@ -47,7 +48,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(levels docs fashion-mnist conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(levels gpu-training-full docs fashion-mnist conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -75,6 +76,8 @@ suite() {
     fashion-mnist) fashion=$(utils/fetch-fashion-mnist.sh "$ONNX_AOT_DEPS/fashion-mnist") &&
                      python test/Integration/training_examples.py --fashion "$fashion" ;;
     gpu) python test/Integration/gpu.py --build "$build" ;;
+    gpu-training) python test/Integration/gpu-training.py --build "$build" ;;
+    gpu-training-full) python test/Integration/gpu-training.py --build "$build" --full ;;
     gpu-mutations) python test/Integration/gpu-mutations.py --build "$build" ;;
     gpu-models) python test/Integration/models.py --models "$models" --device emu --filter 'minilm|orientation|silero-static' ;;
     gpu-conformance) python utils/conformance.py --known "$known" --device emu --sample 200 --jobs "$jobs" --min-found 200 ;;

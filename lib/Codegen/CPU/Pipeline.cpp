@@ -4,6 +4,7 @@
 #include "onnx-aot/Codegen/Pipeline.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Codegen/Common/PipelineSteps.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -23,25 +24,18 @@ using namespace onnx_aot;
 
 void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
                                       const CodegenOptions &options) {
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
   // 1. Pointwise chains become one loop nest.
-  functions.addPass(createFuseElementwise());
-  functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
+  addFusionSteps(manager);
   // While convolutions still have their pads, and what follows is one op.
   if (options.optLevel > 0 && !options.strictFp) {
     UseWinogradOptions winograd;
     winograd.vectorBytes = options.target.vectorBytes;
-    functions.addPass(createUseWinograd(winograd));
+    manager.addNestedPass<func::FuncOp>(createUseWinograd(winograd));
   }
   // Once it is settled which ops make the insides.
-  functions.addPass(createDecomposePadding());
-  // 2. Caller-owned buffers, while sizes can still be read off tensor ops.
-  manager.addPass(createDestinationStyleEntry());
-  manager.addPass(createCheckSizes());
-  manager.addPass(createCanonicalizerPass());
+  manager.addNestedPass<func::FuncOp>(createDecomposePadding());
+  // 2. Caller-owned buffers.
+  addEntrySteps(manager);
   // 3. Cut into kernels; what is left of the entry is views and launches.
   if (options.optLevel > 0) {
     manager.addNestedPass<func::FuncOp>(createPairReductions());
@@ -55,15 +49,9 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
     manager.addPass(createFormKernels(form));
   }
   manager.addPass(createExternalizeConstants());
-  // 4. Buffers, with results written where they are wanted.
-  manager.addPass(createBufferizeEntry());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  // 5. Sizes are SSA values of the symbols now: place the buffers.
-  manager.addPass(memref::createResolveShapedTypeResultDimsPass());
-  manager.addPass(createPlanBuffers());
-  manager.addPass(createCanonicalizerPass());
-  // 6. Write the kernels for the buffers they got.
+  // 4. Buffers, each at its place.
+  addBufferSteps(manager);
+  // 5. Write the kernels for the buffers they got.
   EmitKernelsOptions emit;
   emit.vectorBytes = options.target.vectorBytes;
   emit.vectorRegisters = options.target.vectorRegisters;

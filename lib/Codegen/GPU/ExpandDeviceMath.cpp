@@ -3,7 +3,8 @@
 // Elementary functions of f32 without an instruction or a polynomial of MLIR's,
 // as arithmetic in f64: the device has it, and reductions of arguments need no
 // care then. Series are those of Taylor, cut where they are below 1e-13 on the
-// reduced range.
+// reduced range; those of exp, log and tanh below 1e-17, since they serve f64
+// too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +72,13 @@ public:
     return sum;
   }
 
+  /// 2^k.
+  Value power(Value k);
+  /// 2^k e^r.
+  Value scaledExp(Value k, Value r);
   Value exp(Value x);
+  Value exp2(Value x);
+  Value tanh(Value x);
   Value log(Value x);
   std::pair<Value, Value> sinAndCos(Value x);
   Value atan(Value x);
@@ -83,33 +90,71 @@ public:
 
 constexpr double kInfinity = INFINITY;
 
-/// 2^k e^r with |r| <= ln(2) / 2.
-Value Writer::exp(Value x) {
-  // Beyond these everything is infinite, or zero in f32.
-  Value bounded = arith::MinimumFOp::create(b, x, number(200));
-  bounded = arith::MaximumFOp::create(b, bounded, number(-200));
-  Value k = nearest(mul(bounded, number(1 / M_LN2)));
-  Value r = fma(k, number(-M_LN2), bounded);
-  SmallVector<double> coefficients;
-  double factorial = 1;
-  for (int i = 0; i <= 13; ++i, factorial *= i)
-    coefficients.push_back(1 / factorial);
-  Value power = polynomial(r, coefficients);
-  Value isNumber = is(arith::CmpFPredicate::ORD, x, 0);
-  Value whole = arith::FPToSIOp::create(b, b.getI64Type(),
-                                        choose(isNumber, k, number(0)));
+Value Writer::power(Value k) {
+  Value whole = arith::FPToSIOp::create(b, b.getI64Type(), k);
   Value bits = arith::ShLIOp::create(
       b, arith::AddIOp::create(b, whole, integer(1023)), integer(52));
-  Value scaled = mul(power, arith::BitcastOp::create(b, b.getF64Type(), bits));
-  scaled =
-      choose(is(arith::CmpFPredicate::OGT, x, 190), number(kInfinity), scaled);
-  scaled = choose(less(x, -190), number(0), scaled);
-  return choose(isNumber, scaled, x);
+  return arith::BitcastOp::create(b, b.getF64Type(), bits);
+}
+
+/// |r| <= ln(2) / 2, |k| < 2000: the scale is applied in two parts, so that
+/// neither overflows.
+Value Writer::scaledExp(Value k, Value r) {
+  SmallVector<double> coefficients;
+  double factorial = 1;
+  for (int i = 0; i <= 14; ++i, factorial *= i)
+    coefficients.push_back(1 / factorial);
+  Value half = nearest(mul(k, number(0.5)));
+  return mul(mul(polynomial(r, coefficients), power(half)),
+             power(sub(k, half)));
+}
+
+Value Writer::exp(Value x) {
+  Value isNumber = is(arith::CmpFPredicate::ORD, x, 0);
+  // Beyond these everything is infinite or zero.
+  Value bounded =
+      arith::MinNumFOp::create(b, choose(isNumber, x, number(0)), number(800));
+  bounded = arith::MaxNumFOp::create(b, bounded, number(-800));
+  Value k = nearest(mul(bounded, number(1 / M_LN2)));
+  // ln(2) in two parts.
+  Value r = fma(k, number(-0x1.62e42fefa39efp-1), bounded);
+  r = fma(k, number(-0x1.abc9e3b39803fp-56), r);
+  return choose(isNumber, scaledExp(k, r), x);
+}
+
+Value Writer::exp2(Value x) {
+  Value isNumber = is(arith::CmpFPredicate::ORD, x, 0);
+  Value bounded =
+      arith::MinNumFOp::create(b, choose(isNumber, x, number(0)), number(1100));
+  bounded = arith::MaxNumFOp::create(b, bounded, number(-1200));
+  Value k = nearest(bounded);
+  Value r = mul(sub(bounded, k), number(M_LN2));
+  return choose(isNumber, scaledExp(k, r), x);
+}
+
+/// Near zero the quotient of two series, elsewhere 1 - 2 / (e^2|x| + 1).
+Value Writer::tanh(Value x) {
+  Value size = abs(x), square = mul(x, x);
+  SmallVector<double> sines, cosines;
+  double factorial = 1;
+  for (int i = 0; i <= 17; ++i) {
+    if (i)
+      factorial *= i;
+    ((i & 1) ? sines : cosines).push_back(1 / factorial);
+  }
+  Value near =
+      div(mul(size, polynomial(square, sines)), polynomial(square, cosines));
+  Value far =
+      sub(number(1), div(number(2), add(exp(mul(size, number(2))), number(1))));
+  return withSign(choose(less(size, 0.5), near, far), x);
 }
 
 /// k ln(2) + 2 atanh((m - 1) / (m + 1)) with m in [sqrt(1/2), sqrt(2)).
 Value Writer::log(Value x) {
-  Value bits = arith::BitcastOp::create(b, b.getI64Type(), x);
+  // Denormal numbers are brought into the range of the others.
+  Value isSmall = less(x, 0x1p-1000);
+  Value normal = choose(isSmall, mul(x, number(0x1p200)), x);
+  Value bits = arith::BitcastOp::create(b, b.getI64Type(), normal);
   // The exponent of x / sqrt(1/2), and x without it.
   Value shifted = arith::SubIOp::create(b, bits, integer(0x3fe6a09e667f3bcd));
   Value exponent = arith::ShRSIOp::create(b, shifted, integer(52));
@@ -118,10 +163,11 @@ Value Writer::log(Value x) {
   Value m = arith::BitcastOp::create(b, b.getF64Type(), fraction);
   Value s = div(sub(m, number(1)), add(m, number(1)));
   SmallVector<double> coefficients;
-  for (int i = 0; i <= 10; ++i)
+  for (int i = 0; i <= 11; ++i)
     coefficients.push_back(2.0 / (2 * i + 1));
   Value series = mul(s, polynomial(mul(s, s), coefficients));
   Value k = arith::SIToFPOp::create(b, b.getF64Type(), exponent);
+  k = sub(k, choose(isSmall, number(200), number(0)));
   Value result = fma(k, number(M_LN2), series);
   result = choose(equal(x, 0), number(-kInfinity), result);
   result = choose(equal(x, kInfinity), x, result);
@@ -255,8 +301,16 @@ Value expand(Writer &w, Operation *op, ArrayRef<Value> x) {
   if (isa<math::AtanhOp>(op))
     return tiny(w.mul(w.number(0.5), w.log(w.div(w.add(w.number(1), x[0]),
                                                  w.sub(w.number(1), x[0])))));
+  if (isa<math::ExpOp>(op))
+    return w.exp(x[0]);
   if (isa<math::Exp2Op>(op))
-    return w.exp(w.mul(x[0], w.number(M_LN2)));
+    return w.exp2(x[0]);
+  if (isa<math::TanhOp>(op))
+    return w.tanh(x[0]);
+  if (isa<math::LogOp>(op))
+    return w.log(x[0]);
+  if (isa<math::Log2Op>(op))
+    return w.mul(w.log(x[0]), w.number(1 / M_LN2));
   if (isa<math::Log10Op>(op))
     return w.mul(w.log(x[0]), w.number(1 / M_LN10));
   if (isa<math::CbrtOp>(op))
@@ -266,16 +320,29 @@ Value expand(Writer &w, Operation *op, ArrayRef<Value> x) {
   return {};
 }
 
+/// Functions that are as exact as f64 itself.
+bool isExpandedForDouble(Operation *op) {
+  return isa<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op,
+             math::Log10Op, math::TanhOp, math::PowFOp>(op);
+}
+
 // Pattern: math.f(x : f32) -> truncf(arithmetic on extf(x) : f64)
+// Pattern: math.f(x : f64) -> arithmetic on x
 struct ExpandInDouble : RewritePattern {
   explicit ExpandInDouble(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!isExpandedInDouble(op) || !op->getResult(0).getType().isF32())
+    if (op->getNumResults() != 1 ||
+        !isExpandedInDouble(op, op->getResult(0).getType()))
       return failure();
     Writer w(op->getLoc(), rewriter);
+    if (op->getResult(0).getType().isF64()) {
+      rewriter.replaceOp(op,
+                         expand(w, op, SmallVector<Value>(op->getOperands())));
+      return success();
+    }
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(arith::ExtFOp::create(w.b, w.b.getF64Type(), operand));
@@ -288,8 +355,11 @@ struct ExpandInDouble : RewritePattern {
 
 } // namespace
 
-bool isExpandedInDouble(Operation *op) {
-  return isa<math::SinOp, math::CosOp, math::TanOp, math::AtanOp, math::AsinOp,
+bool isExpandedInDouble(Operation *op, Type type) {
+  if (type.isF64())
+    return isExpandedForDouble(op);
+  return type.isF32() &&
+         isa<math::SinOp, math::CosOp, math::TanOp, math::AtanOp, math::AsinOp,
              math::AcosOp, math::SinhOp, math::CoshOp, math::AsinhOp,
              math::AcoshOp, math::AtanhOp, math::Exp2Op, math::Log10Op,
              math::CbrtOp, math::PowFOp>(op);

@@ -7,8 +7,8 @@
 
 namespace onnx_aot {
 
-/// Elementary functions that become arithmetic in f64 where their type is f32.
-bool isExpandedInDouble(mlir::Operation *op);
+/// Elementary functions of `type` that become arithmetic in f64.
+bool isExpandedInDouble(mlir::Operation *op, mlir::Type type);
 
 /// Adds the patterns that do so.
 void populateExpandDeviceMathPatterns(mlir::RewritePatternSet &patterns);

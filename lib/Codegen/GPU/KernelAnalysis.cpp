@@ -39,13 +39,16 @@ bool isDeviceOp(Operation *op) {
           math::CopySignOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp,
           math::CountLeadingZerosOp, math::CtPopOp>(op))
     return true;
-  // Written as arithmetic when kernels are lowered, in single precision.
+  // Written as arithmetic when kernels are lowered; half precision as single.
+  Type type = op->getResult(0).getType();
   if (isa<math::ExpOp, math::TanhOp, math::ErfOp, math::LogOp, math::Log1pOp,
           math::Log2Op, math::ExpM1Op, math::Atan2Op, math::RsqrtOp,
-          math::RoundOp>(op) ||
-      isExpandedInDouble(op))
-    return !op->getResult(0).getType().isF64();
-  return false;
+          math::RoundOp>(op) &&
+      !type.isF64())
+    return true;
+  return isExpandedInDouble(op, type.isF16() || type.isBF16()
+                                    ? Float32Type::get(op->getContext())
+                                    : type);
 }
 
 unsigned KernelAnalysis::getFirstOutput() const {

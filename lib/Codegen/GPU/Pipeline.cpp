@@ -3,13 +3,12 @@
 #include "onnx-aot/Codegen/GPU/Pipeline.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
+#include "onnx-aot/Codegen/Common/PipelineSteps.h"
 #include "onnx-aot/Codegen/GPU/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -17,15 +16,9 @@ using namespace onnx_aot;
 void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
                                       const GpuCodegenOptions &options) {
   // 1. As for the CPU, without its packed operands.
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
-  functions.addPass(createFuseElementwise());
-  functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
-  manager.addPass(createDestinationStyleEntry());
-  manager.addPass(createCheckSizes());
-  manager.addPass(createCanonicalizerPass());
+  addFusionSteps(manager);
+  manager.addNestedPass<func::FuncOp>(createDecomposePadding());
+  addEntrySteps(manager);
   // Bodies may hold affine maps of indices, which kernels know as arithmetic.
   manager.addPass(createLowerAffinePass());
   manager.addPass(createFormKernels());
@@ -33,12 +26,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   ExternalizeConstantsOptions constants;
   constants.maxInline = 0;
   manager.addPass(createExternalizeConstants(constants));
-  manager.addPass(createBufferizeEntry());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  manager.addPass(memref::createResolveShapedTypeResultDimsPass());
-  manager.addPass(createPlanBuffers());
-  manager.addPass(createCanonicalizerPass());
+  addBufferSteps(manager);
   // 2. Copies and fills are kernels too.
   manager.addPass(createOutlineBufferOps());
   // 3. Write the kernels for the buffers they got.

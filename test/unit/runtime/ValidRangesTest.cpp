@@ -33,6 +33,16 @@ TEST(ValidRanges, splitsAndMerges) {
   EXPECT_EQ(show(ranges, 0, 100), "10-60h ");
 }
 
+TEST(ValidRanges, forgetsParts) {
+  ValidRanges ranges;
+  ranges.set(10, 50, {true, false});
+  ranges.clear(20, 30);
+  EXPECT_EQ(show(ranges, 0, 100), "10-20h 30-50h ");
+  ranges.clear(0, 15);
+  ranges.clear(45, 45);
+  EXPECT_EQ(show(ranges, 0, 100), "15-20h 30-50h ");
+}
+
 TEST(ValidRanges, ignoresEmptyRanges) {
   ValidRanges ranges;
   ranges.set(10, 10, {true, true});
