@@ -104,15 +104,15 @@ class Prepared:
         """The weighted sum of the outputs as a graph whose names begin with c<number>_."""
         inputs, initializers, nodes, sums = [], [], list(self.nodes), []
 
-        def add_input(name, array):
-            shape = [f"{name}_d{i}" for i in range(array.ndim)] if dynamic else array.shape
+        def add_input(name, array, fixed=False):
+            shape = [f"{name}_d{i}" for i in range(array.ndim)] if dynamic and not fixed else array.shape
             inputs.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
 
         for place, (name, array) in enumerate(zip(self.names, self.case.inputs)):
             if array is None:
                 continue
             if self.is_input(place):
-                add_input(name, array)
+                add_input(name, array, place in self.case.fixed)
             else:
                 initializers.append(numpy_helper.from_array(array, name))
         for i, weight in self.weights.items():

@@ -1,6 +1,7 @@
 //===- MatMul.cpp - gradients of matrix products --------------------------===//
 
 #include "Rules.h"
+#include "onnx-aot/Dialect/Onnx/IR/Einsum.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -76,6 +77,91 @@ static LogicalResult gradGemm(GemmOp op, GradientBuilder &g) {
   return success();
 }
 
+//===--- Einsum -----------------------------------------------------------===//
+
+static void append(std::string &text, ArrayRef<int> labels) {
+  for (int label : labels)
+    text += static_cast<char>(label < 26 ? 'a' + label : 'A' + (label - 26));
+}
+
+/// x with a new dimension at `place`, equal to dimension `like` and zero off
+/// the diagonal of the two. `size` is the dimension's as a tensor of one
+/// element.
+static Value embedDiagonal(GradientBuilder &g, Value x, int64_t like,
+                           int64_t place, Value size) {
+  Value square = g.create<ConstantOfShapeOp>(
+      g.concat({size, size}),
+      DenseElementsAttr::get(
+          RankedTensorType::get({1}, getElementType(x)),
+          g.getBuilder().getFloatAttr(getElementType(x), 0.0).getValue()));
+  Value eye = g.create<EyeLikeOp>(square, IntegerAttr());
+  SmallVector<int64_t> others;
+  for (int64_t axis = 0; axis <= g.getRank(x); ++axis)
+    if (axis != like && axis != place)
+      others.push_back(axis);
+  return g.mul(g.unsqueeze(x, {place}), g.unsqueeze(eye, others));
+}
+
+/// The gradient of one input: the equation with this input and the output
+/// exchanged. A label that only this input has is broadcast, one that it has
+/// twice is a diagonal.
+static Value gradEinsumInput(EinsumOp op, const EinsumEquation &equation,
+                             unsigned index, GradientBuilder &g) {
+  Value x = op.getInputs()[index];
+  std::string text;
+  append(text, equation.output);
+  EinsumLabels known = equation.output, result;
+  SmallVector<Value> operands{g.getGradient(op.getOutput())};
+  for (auto [place, input] : llvm::enumerate(equation.inputs)) {
+    if (place == index)
+      continue;
+    operands.push_back(op.getInputs()[place]);
+    append(text += ",", input);
+    known.append(input.begin(), input.end());
+  }
+  const EinsumLabels &own = equation.inputs[index];
+  for (int label : own)
+    if (llvm::is_contained(known, label) && !llvm::is_contained(result, label))
+      result.push_back(label);
+  append(text += "->", result);
+  Value gradient = g.create<EinsumOp>(ValueRange(operands), text);
+  // Dimension by dimension what the equation cannot give.
+  for (int64_t place = 0, rank = own.size(); place < rank; ++place) {
+    auto first = llvm::find(own, own[place]) - own.begin();
+    if (first < place)
+      gradient = embedDiagonal(g, gradient, first, place, g.sizeOf(x, place));
+    else if (!llvm::is_contained(known, own[place]))
+      gradient = g.unsqueeze(gradient, {place});
+  }
+  return g.sumLike(g.expandLike(gradient, x), x);
+}
+
+/// Numbers the labels 0, 1, ... in order; returns how many there are.
+static size_t renumberLabels(EinsumEquation &equation) {
+  llvm::SmallDenseMap<int, int> numbers;
+  auto renumber = [&](EinsumLabels &labels) {
+    for (int &label : labels)
+      label = numbers.try_emplace(label, numbers.size()).first->second;
+  };
+  llvm::for_each(equation.inputs, renumber);
+  renumber(equation.output);
+  return numbers.size();
+}
+
+/// output = sum over labels of a product
+static LogicalResult gradEinsum(EinsumOp op, GradientBuilder &g) {
+  SmallVector<int64_t> ranks;
+  for (Value input : op.getInputs())
+    ranks.push_back(g.getRank(input));
+  FailureOr<EinsumEquation> equation = parseEinsum(op, op.getEquation(), ranks);
+  if (failed(equation) || renumberLabels(*equation) > 52)
+    return g.unsupported(op, "has no gradient for more than 52 indices");
+  for (auto [index, input] : llvm::enumerate(op.getInputs()))
+    if (g.isActive(input))
+      g.accumulate(input, gradEinsumInput(op, *equation, index, g));
+  return success();
+}
+
 //===--- Det --------------------------------------------------------------===//
 
 /// y = det x: the cofactors, which are determinants, so that singular matrices
@@ -116,5 +202,6 @@ void onnx_aot::populateMatMulGradientRules(MLIRContext *context) {
   attachRule<MatMulOp, gradMatMul>(context);
   attachRule<FusedMatMulOp, gradFusedMatMul>(context);
   attachRule<GemmOp, gradGemm>(context);
+  attachRule<EinsumOp, gradEinsum>(context);
   attachRule<DetOp, gradDet>(context);
 }

@@ -129,7 +129,17 @@ static LogicalResult gradDequantizeLinear(DequantizeLinearOp op,
   return accumulateScale(op, op.getXScale(), b.mul(dy, number), b);
 }
 
+/// y = round(x / scale) + zero, where scale and zero follow x but count as
+/// constants
+static LogicalResult gradDynamicQuantizeLinear(DynamicQuantizeLinearOp op,
+                                               GradientBuilder &b) {
+  if (Value dy = b.getGradient(op.getY()))
+    b.accumulate(op.getX(), b.div(b.castLike(dy, op.getX()), op.getYScale()));
+  return success();
+}
+
 void onnx_aot::populateQuantizationGradientRules(MLIRContext *context) {
   attachMovingRule<QuantizeLinearOp, gradQuantizeLinear>(context);
   attachMovingRule<DequantizeLinearOp, gradDequantizeLinear>(context);
+  attachMovingRule<DynamicQuantizeLinearOp, gradDynamicQuantizeLinear>(context);
 }

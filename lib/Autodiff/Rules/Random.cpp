@@ -1,4 +1,5 @@
-//===- Random.cpp - gradients of dropout ----------------------------------===//
+//===- Random.cpp - gradients of random ops
+//----------------------------------===//
 
 #include "Rules.h"
 
@@ -27,4 +28,7 @@ static LogicalResult gradDropout(DropoutOp op, GradientBuilder &b) {
 
 void onnx_aot::populateRandomGradientRules(MLIRContext *context) {
   attachRule<DropoutOp, gradDropout>(context);
+  // Only the shape of what they are like matters.
+  attachRule<RandomNormalLikeOp, stopGradient<RandomNormalLikeOp>>(context);
+  attachRule<RandomUniformLikeOp, stopGradient<RandomUniformLikeOp>>(context);
 }

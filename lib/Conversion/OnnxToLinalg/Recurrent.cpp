@@ -289,6 +289,12 @@ SmallVector<Value> Layer::build() {
     ySizes = {batch, sequence, count, hidden};
     stateSizes = {batch, count, hidden};
   }
+  if (isConstantIntValue(batch, 0)) { // nothing could be taken slice by slice
+    SmallVector<Value> none(initial.size(),
+                            createEmpty(builder, loc, stateSizes, elementType));
+    none.insert(none.begin(), createEmpty(builder, loc, ySizes, elementType));
+    return none;
+  }
   Value y = createEmpty(builder, loc, ySizes, computeType);
   SmallVector<Value> finals;
   for (size_t i = 0; i < initial.size(); ++i)

@@ -23,6 +23,7 @@ class Case:
     wrt: tuple = None             # which inputs are differentiated for (default: those of float64)
     runtime: tuple = ()           # integer and bool inputs that are inputs of the model
     dynamic: bool = True          # run it with all input dimensions symbolic, too
+    fixed: tuple = ()             # inputs that keep their sizes then
     nodes: list = None            # the graph from x0, x1, ... to y0, y1, ... where it is more than one node
     opset: int = 24
     forward: object = None        # inputs -> outputs, where the reference implementation is wrong or single precision
@@ -44,11 +45,11 @@ class Case:
         return f"{self.op}({shapes}) {attributes}"[:110]
 
 
-def case(op, inputs, *, outputs=1, used=None, domain="", wrt=None, runtime=(), dynamic=True, nodes=None, opset=24,
+def case(op, inputs, *, outputs=1, used=None, domain="", wrt=None, runtime=(), dynamic=True, fixed=(), nodes=None, opset=24,
          forward=None, expect=None, step=1e-3, rtol=1e-6, second=True, why="", **attributes):
     """Adds a case; further keywords are the node's attributes."""
     arrays = [None if x is None else np.asarray(x) for x in inputs]
-    CASES.append(Case(op, arrays, attributes, outputs, used, domain, wrt, runtime, dynamic, nodes, opset, forward, expect,
+    CASES.append(Case(op, arrays, attributes, outputs, used, domain, wrt, runtime, dynamic, fixed, nodes, opset, forward, expect,
                       step, rtol, second, why))
 
 

@@ -29,3 +29,10 @@ training((0, 3), 0.5)
 training((), 0.1)
 for inputs in ([normal(3, 4)], [normal(3, 4), None, np.array(False)]):
     case("Dropout", inputs, forward=lambda x, *more: x, wrt=(0,))
+
+# What random numbers are like has no influence on them but by its shape.
+for op in ("RandomNormalLike", "RandomUniformLike"):
+    for shape in ((2, 3), (4,), (), (0, 2), (3, 1, 2)):
+        nodes = [helper.make_node(op, ["x0"], ["noise"]), helper.make_node("Sub", ["noise", "noise"], ["none"]),
+                 helper.make_node("Add", ["x0", "none"], ["y0"])]
+        case(op, [normal(*shape)], nodes=nodes, forward=lambda x: x, why="random")

@@ -28,6 +28,13 @@ for trans_a in (0, 1):
                  transA=trans_a, transB=trans_b, alpha=0.5, why="not in the reference")
 case("Gemm", [np.zeros((0, 3)), normal(3, 2)])
 
+for equation, *shapes in (("ij,jk->ik", (2, 3), (3, 4)), ("ij->ji", (2, 3)), ("ii->i", (3, 3)), ("ii", (3, 3)),
+                          ("ij->", (2, 3)), ("...ij,...jk->...ik", (2, 2, 3), (1, 3, 4)), ("i,j->ij", (2,), (3,)),
+                          ("bij,bjk,bkl->bil", (2, 2, 3), (2, 3, 2), (2, 2, 2)), ("bij->bj", (2, 3, 4)), ("i,i", (4,), (4,)),
+                          ("ij,kj->k", (2, 3), (4, 3)), ("iij->j", (2, 2, 3)), ("...->...", (2, 3)), ("ij,jk", (0, 3), (3, 2)),
+                          ("aba,b->b", (2, 3, 2), (3,)), ("...i->...", (2, 3, 4))):
+    case("Einsum", [normal(*s, seed=i) for i, s in enumerate(shapes)], equation=equation)
+
 for shape in ((1, 1), (2, 2), (3, 3), (2, 4, 4), (2, 1, 3, 3), (0, 2, 2)):
     case("Det", [normal(*shape)], dynamic=False, why="")
 case("Det", [np.array([[1.0, 2.0], [2.0, 4.0]])], dynamic=False)

@@ -48,3 +48,12 @@ for op in ("QuantizeLinear", "DequantizeLinear"):
     pair(op, normal(), np.array(0.5), np.array(0, np.int16))
     pair(op, normal(0, 3), np.array(0.1), np.array(7, np.uint16))
     pair(op, normal(2, 5, scale=3.0), np.array(0.01), np.array(0, np.int8))
+
+# Scale and zero point follow x, but count as constants.
+for shape in ((3, 4), (7,), (), (1, 3), (2, 3, 2)):
+    nodes = [helper.make_node("Cast", ["x0"], ["single"], to=TensorProto.FLOAT),
+             helper.make_node("DynamicQuantizeLinear", ["single"], ["q", "scale", "zero"]),
+             helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["back"]),
+             helper.make_node("Cast", ["back"], ["y0"], to=TensorProto.DOUBLE)]
+    case("DynamicQuantizeLinear", [normal(*shape)], nodes=nodes, expect=lambda inputs, dys: [dys[0]], rtol=1e-5,
+         dynamic=bool(shape), why="straight through, single precision")
