@@ -124,6 +124,13 @@ struct LowerTile : OnnxLowering<onnx::TileOp> {
       sizes.push_back(getAsOpFoldResult(b.mul(repeats[i], b.get(own[i]))));
       dims.push_back(2 * i + 1);
     }
+    // No view joins a size that only the run knows with one of 0.
+    auto type = cast<RankedTensorType>(convertOnnxType(op.getType()));
+    if (llvm::is_contained(type.getShape(), 0)) {
+      replaceWithCast(rewriter, op,
+                      createEmpty(rewriter, loc, sizes, type.getElementType()));
+      return success();
+    }
     Value tiled = createGenerated(rewriter, loc, split,
                                   getElementTypeOrSelf(input.getType()),
                                   GeneratedInput{input, dims},
