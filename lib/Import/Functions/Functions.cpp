@@ -23,6 +23,7 @@ const OperatorFunction *getOperatorFunction(StringRef domain, StringRef op) {
     addQuantizationFunctions(all);
     addShapeFunctions(all);
     addTfIdfFunctions(all);
+    addOptimizerFunctions(all);
     addMLFunctions(all);
     addSVMFunctions(all);
     addTreeFunctions(all);

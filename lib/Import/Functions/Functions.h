@@ -159,6 +159,8 @@ void addAttentionFunctions(OperatorFunctions &list);
 void addQuantizationFunctions(OperatorFunctions &list);
 void addShapeFunctions(OperatorFunctions &list);
 void addTfIdfFunctions(OperatorFunctions &list);
+/// The optimizer steps of ai.onnx.preview.training.
+void addOptimizerFunctions(OperatorFunctions &list);
 /// Those of ai.onnx.ml.
 void addMLFunctions(OperatorFunctions &list);
 void addSVMFunctions(OperatorFunctions &list);
