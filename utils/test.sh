@@ -34,6 +34,7 @@ suites=(
   models
   examples
   training-cli
+  verify-gradients
   training-examples
   hostile
   damaged
@@ -71,6 +72,7 @@ suite() {
     quantized) python test/Integration/quantized.py --models "$models" ;;
     models) python test/Integration/models.py --models "$models" ;;
     examples) python test/Integration/examples.py --models "$models" ;;
+    verify-gradients) python test/Integration/verify_gradients.py ;;
     training-cli) python test/Integration/training_cli.py ;;
     training-examples) python test/Integration/training_examples.py ;;
     fashion-mnist) fashion=$(utils/fetch-fashion-mnist.sh "$ONNX_AOT_DEPS/fashion-mnist") &&

@@ -36,6 +36,10 @@ LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
         options.dims.push_back(name + "=" + std::to_string(size));
       manager.addPass(createSpecializeDims(options));
     }
+    if (invocation.training->widensFloats) {
+      manager.addPass(createWidenFloats());
+      manager.addPass(createInferShapes());
+    }
     FoldConstantsOptions decided;
     decided.smallIntegersOnly = true;
     manager.addPass(createFoldConstants(decided));

@@ -116,6 +116,9 @@ struct Flags {
   cl::list<std::string> noDecay{
       "no-decay", cl::value_desc("GLOB"), cl::cat(category),
       cl::desc("No weight decay for the parameters of these names")};
+  cl::opt<bool> verifyGradients{
+      "verify-gradients", cl::cat(category),
+      cl::desc("Compute in float64, for onnx-aot-run --verify-gradients")};
   cl::opt<double> clipNorm{"clip-norm", cl::value_desc("X"), cl::cat(category),
                            cl::desc("Scale the gradients down to this norm")};
   cl::opt<double> clipValue{
@@ -157,6 +160,9 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
     options.clipNorm = flags.clipNorm;
   if (flags.clipValue.getNumOccurrences())
     options.clipValue = flags.clipValue;
+  options.widensFloats = flags.verifyGradients;
+  if (flags.verifyGradients && !flags.optimizer.getNumOccurrences())
+    options.optimizer = "sgd"; // it needs the least memory
   if (flags.train) {
     if (flags.trainAll && !options.trainable.empty())
       fail("--train-all and --trainable contradict each other");
@@ -173,6 +179,7 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
   wantsTraining(flags.trainAll);
   wantsTraining(flags.frozen);
   wantsTraining(flags.noDecay);
+  wantsTraining(flags.verifyGradients);
   wantsTraining(flags.clipNorm);
   wantsTraining(flags.clipValue);
   return std::nullopt;

@@ -1,6 +1,7 @@
 //===- Dataset.cpp - samples and the order they come in -------------------===//
 #include "Dataset.h"
 
+#include "Compare.h"
 #include "Npz.h"
 
 #include "onnx-aot/runtime/Checkpoint.h"
@@ -87,6 +88,19 @@ Status checkArray(const OnnxAotTensor &array, const OnnxAotValueInfo &info,
                    ", samples along the first axis");
 }
 
+/// Makes float64 of float32, in memory of its own.
+void widen(OnnxAotTensor &array, std::vector<double> &wide) {
+  if (array.type != ONNX_AOT_FLOAT32)
+    return;
+  uint64_t count = array.bytes / sizeof(float);
+  for (uint64_t i = 0; i < count; ++i)
+    wide.push_back(
+        elementAsDouble(array.type, array.data, static_cast<int64_t>(i)));
+  array.type = ONNX_AOT_FLOAT64;
+  array.data = wide.data();
+  array.bytes = count * sizeof(double);
+}
+
 } // namespace
 
 std::vector<int64_t> shuffledOrder(int64_t count, uint64_t seed,
@@ -164,6 +178,8 @@ Expected<Dataset> Dataset::load(const std::string &path,
     if (const OnnxAotValueInfo *info = findInputInfo(module.descriptor(), i)) {
       if (info->type == ONNX_AOT_BFLOAT16 && column.all.type == ONNX_AOT_UINT16)
         column.all.type = ONNX_AOT_BFLOAT16; // numpy's stand-in
+      if (info->type == ONNX_AOT_FLOAT64)
+        widen(column.all, column.wide);
       if (Status status = checkArray(column.all, *info, who); !status.ok())
         return status;
     }

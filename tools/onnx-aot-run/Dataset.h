@@ -37,6 +37,7 @@ private:
     OnnxAotTensor all; ///< every sample
     uint64_t rowBytes = 0;
     std::vector<char> staged; ///< a batch that is not in order
+    std::vector<double> wide; ///< float32 for a module that takes float64
   };
 
   std::string thePath;

@@ -94,6 +94,10 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
       "FILE.onnx");
   add("--seed", train.seed, "Of the samples' order and random operators", "N");
   addFlag("--shuffle", train.shuffle, "Shuffle the samples in each epoch");
+  addFlag("--verify-gradients", train.verifyGradients,
+          "Do not train: compare the gradient of each parameter on the first "
+          "batch with differences of the loss; for a bound of 1e-6 compile "
+          "with --verify-gradients");
   add("--loss-scale", train.lossScale,
       "Factor of the loss before the backward pass (float16)", "X")
       ->check(CLI::PositiveNumber);

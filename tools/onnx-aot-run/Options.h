@@ -19,6 +19,7 @@ struct TrainOptions {
   std::string checkpoint, save;
   int64_t saveEvery = 0;
   bool partial = false, resume = false, shuffle = false;
+  bool verifyGradients = false;
   std::string eval, metrics, exported, model, plot;
   int64_t seed = 0;
   float lossScale = 1;

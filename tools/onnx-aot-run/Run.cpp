@@ -1,6 +1,7 @@
 //===- Run.cpp - what onnx-aot-run does -----------------------------------===//
 #include "Run.h"
 
+#include "CheckGradient.h"
 #include "Inputs.h"
 #include "Npz.h"
 #include "Report.h"
@@ -165,7 +166,8 @@ bool report(const Module &module, const Runner &runner, const Options &options,
 
 Expected<int> execute(const Options &options) {
   if (!options.train.data.empty())
-    return train(options);
+    return options.train.verifyGradients ? verifyGradients(options)
+                                         : train(options);
   if (options.info) {
     auto training =
         runtime::TrainingModule::load(options.module, options.prefix);

@@ -33,6 +33,8 @@ struct TrainingOptions {
   std::vector<std::string> noDecay;
   /// Highest norm of all gradients together, and highest absolute element.
   std::optional<double> clipNorm, clipValue;
+  /// Compute in float64, for gradients that are to be verified.
+  bool widensFloats = false;
 };
 
 /// One program before code is generated for it.

@@ -236,4 +236,18 @@ def VerifyLowerable : Pass<"onnx-verify-lowerable", "::mlir::ModuleOp"> {
   }];
 }
 
+def WidenFloats : Pass<"onnx-widen-floats", "::mlir::ModuleOp"> {
+  let summary = "Compute in float64 what computes in narrower floats";
+  let description = [{
+    All tensors of f16, bf16 and f32 become tensors of f64: inputs, outputs,
+    constants, what casts and generators make. Needs shape inference afterwards.
+
+    ```mlir
+    %0 = onnx.Add %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    // becomes
+    %0 = onnx.Add %x, %w : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
+    ```
+  }];
+}
+
 #endif // ONNX_AOT_TRANSFORMS_PASSES
