@@ -21,6 +21,7 @@ suites=(
   graphs
   convolutions
   attention
+  ulp
   contrib
   training
   gradients
@@ -49,7 +50,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(levels gpu-training-full docs fashion-mnist conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(levels ulp-full gpu-training-full docs fashion-mnist conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -61,6 +62,8 @@ suite() {
     numerics) python test/Integration/numerics.py ;;
     sizes) python test/Integration/sizes.py ;;
     attention) python test/Integration/attention.py ;;
+    ulp) python test/Integration/ulp.py ;;
+    ulp-full) python test/Integration/ulp.py --full ;;
     convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
     graphs) python test/Integration/graphs.py ;;
