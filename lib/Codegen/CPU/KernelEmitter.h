@@ -122,6 +122,9 @@ private:
   void emitSteps(unsigned dim, mlir::Value lower, mlir::Value upper,
                  std::optional<int64_t> staticSpan,
                  llvm::function_ref<void(Extent)> body);
+  void emitBalanced(
+      mlir::Value lower, mlir::Value upper, int64_t most,
+      llvm::function_ref<void(mlir::Value, mlir::Value, int64_t)> loopOver);
   void emitTile();
   void emitReduction(mlir::linalg::GenericOp op);
   void emitReductionLoops(llvm::ArrayRef<unsigned> dims, Point point,
@@ -131,12 +134,12 @@ private:
   void prefetchPanel(mlir::linalg::GenericOp op, Point point);
   void accumulate(mlir::linalg::GenericOp op, const codegen::Combiner &combiner,
                   Point point, llvm::SmallVector<mlir::Value> &accumulators);
-  /// The dimension of an integer contraction whose two points are multiplied at
-  /// once; nothing for other ops and layouts.
+  /// The dimension of an integer contraction whose two points, or four of
+  /// bytes, are multiplied at once; nothing for other ops and layouts.
   std::optional<unsigned> getPairLoop(mlir::linalg::GenericOp op);
-  /// Neighbouring pairs, or one pair for all lanes, as i32.
-  mlir::Value loadPairs(mlir::Value source, llvm::ArrayRef<LinearIndex> indices,
-                        bool isUnsigned);
+  /// Neighbouring groups of `count` numbers, or one group for all lanes.
+  mlir::Value loadGroups(mlir::Value source,
+                         llvm::ArrayRef<LinearIndex> indices, int64_t count);
   void accumulatePairs(mlir::linalg::GenericOp op, Point at,
                        llvm::SmallVector<mlir::Value> &accumulators);
   void storeResults(mlir::linalg::GenericOp op);
@@ -202,6 +205,7 @@ private:
   llvm::SmallVector<Extent> extents; ///< per dimension, of the current tile
   Extent laneExtent;
   mlir::Value currentMask; ///< of the point being evaluated; null for all lanes
+  bool guarded = false;    ///< loads may lie past the end along the lanes
 };
 
 } // namespace onnx_aot::cpu

@@ -172,6 +172,19 @@ Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
   if (!hasLanes(indices))
     return memref::LoadOp::create(builder, loc, source, start);
   auto type = VectorType::get({tiling.lanes}, elementType);
+  // Past the end along the lanes there is nothing to read.
+  Value end;
+  if (guarded) {
+    unsigned axis =
+        llvm::find_if(
+            indices, [](const LinearIndex &index) { return index.lane != 0; }) -
+        indices.begin();
+    end = builder.createOrFold<memref::DimOp>(loc, source, (int64_t)axis);
+    if (isContiguous(source, indices))
+      mask = vector::CreateMaskOp::create(
+          builder, loc, VectorType::get({tiling.lanes}, builder.getI1Type()),
+          builder.createOrFold<arith::SubIOp>(loc, end, start[axis]));
+  }
   if (isContiguous(source, indices)) {
     if (!mask)
       return vector::LoadOp::create(builder, loc, type, source, start);
@@ -188,6 +201,13 @@ Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
             ? vector::ExtractOp::create(builder, loc, mask, lane).getResult()
             : Value();
     for (auto [place, index] : llvm::zip_equal(at, indices)) {
+      if (index.lane && end) {
+        place = builder.createOrFold<arith::AddIOp>(
+            loc, place, constant(index.lane * lane));
+        Value last = builder.createOrFold<arith::SubIOp>(loc, end, constant(1));
+        place = builder.createOrFold<arith::MinUIOp>(loc, place, last);
+        continue;
+      }
       if (!index.lane || !lane)
         continue;
       Value offset = constant(index.lane * lane);
@@ -345,7 +365,9 @@ void KernelEmitter::bindInputs(linalg::GenericOp op, const Point &point,
         getIndices(op.getMatchingIndexingMap(operand), op, point);
     linalg::GenericOp producer = producers.lookup(source);
     if (!producer) {
+      guarded = op->hasAttr(kGuardAttr) && hasLanes(indices);
       mapping.map(argument, load(getArgument(source), indices));
+      guarded = false;
       continue;
     }
     unsigned result = cast<OpResult>(source).getResultNumber();

@@ -14,6 +14,7 @@
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -31,9 +32,9 @@ namespace onnx_aot {
 namespace {
 
 /// One axis of the packed operand: a loop, or its quotient or remainder by the
-/// panel's width; the remainder may hold the pairs of the last loop.
+/// panel's width; the remainder may hold the groups of the last loop.
 struct Axis {
-  enum Kind { Whole, Panel, Column, ColumnPair } kind;
+  enum Kind { Whole, Panel, Column, ColumnGroup } kind;
   unsigned loop;
   int64_t size;
 };
@@ -74,8 +75,13 @@ private:
       if (auto constant = operand->get().getDefiningOp<arith::ConstantOp>()) {
         if (pack(op, *operand, constant, n))
           return;
-      } else if (map.getResult(map.getNumResults() - 1) != lane) {
-        transpose(op, *operand, n);
+      } else {
+        bool isTurned = map.getResult(map.getNumResults() - 1) != lane;
+        if (std::optional<int64_t> width =
+                getRunTimeWidth(op, *operand, n, isTurned))
+          copyToPanels(op, *operand, n, *width);
+        else if (isTurned)
+          transpose(op, *operand, n);
       }
     }
   }
@@ -136,7 +142,7 @@ private:
           kinds[loop] == utils::IteratorType::reduction)
         axes.push_back({Axis::Whole, loop, ranges[loop]});
     if (pair)
-      axes.push_back({Axis::ColumnPair, n, 2 * width});
+      axes.push_back({Axis::ColumnGroup, n, ranges[*pair] * width});
     else
       axes.push_back({reducesChannel ? Axis::Column : Axis::Whole, n, width});
     replaceOperand(op, operand, axes, width,
@@ -150,7 +156,8 @@ private:
     unsigned last = op.getNumLoops() - 1;
     bool isPair =
         getElementTypeOrSelf(op.getResult(0).getType()).isInteger(32) &&
-        map.isFunctionOfDim(last) && op.getStaticLoopRanges()[last] == 2 &&
+        map.isFunctionOfDim(last) &&
+        llvm::is_contained({2, 4}, op.getStaticLoopRanges()[last]) &&
         op.getIteratorTypesArray()[last] == utils::IteratorType::reduction;
     return isPair ? std::optional(last) : std::nullopt;
   }
@@ -179,8 +186,8 @@ private:
     char *out = blob.getMutableData().data();
     std::memset(out, 0, count * elementBytes);
     const Axis &last = axes.back();
-    // A column is one element, or the two of a pair.
-    int64_t perColumn = last.kind == Axis::ColumnPair ? 2 : 1;
+    // A column is one element, or those of a group.
+    int64_t perColumn = last.kind == Axis::ColumnGroup ? last.size / width : 1;
     int64_t lastStride = strides[last.loop], pairStride = strides.back();
     SmallVector<int64_t> position(axes.size(), 0);
     for (int64_t done = 0; done < count; done += last.size) {
@@ -225,16 +232,123 @@ private:
     for (const Axis &axis : axes) {
       AffineExpr loop = builder.getAffineDimExpr(axis.loop);
       AffineExpr pair = builder.getAffineDimExpr(op.getNumLoops() - 1);
-      exprs.push_back(axis.kind == Axis::Whole    ? loop
-                      : axis.kind == Axis::Panel  ? loop.floorDiv(width)
-                      : axis.kind == Axis::Column ? loop % width
-                                                  : (loop % width) * 2 + pair);
+      exprs.push_back(axis.kind == Axis::Whole   ? loop
+                      : axis.kind == Axis::Panel ? loop.floorDiv(width)
+                      : axis.kind == Axis::Column
+                          ? loop % width
+                          : (loop % width) * (axis.size / width) + pair);
     }
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     maps[operand.getOperandNumber()] =
         AffineMap::get(op.getNumLoops(), 0, exprs, op.getContext());
     operand.set(packed);
     op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+  }
+
+  /// The panels' width, if the operand is worth a copy: it is read by many
+  /// rows, or is copied anyway because its columns do not lie side by side.
+  std::optional<int64_t> getRunTimeWidth(linalg::GenericOp op,
+                                         OpOperand &operand, unsigned n,
+                                         bool isTurned) {
+    constexpr int64_t kManyRows = 192;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    Type type = getElementTypeOrSelf(op.getResult(0).getType());
+    auto kinds = op.getIteratorTypesArray();
+    bool reduces = false;
+    for (OpOperand *other : op.getDpsInputOperands())
+      for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+        reduces |= other != &operand &&
+                   kinds[loop] == utils::IteratorType::reduction &&
+                   map.isFunctionOfDim(loop) &&
+                   op.getMatchingIndexingMap(other).isFunctionOfDim(loop);
+    if (!isa<FloatType>(type) || !reduces)
+      return std::nullopt;
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    int64_t rows = getRows(op, map, ranges);
+    bool isRead = ShapedType::isDynamic(rows) ? isTurned : rows >= kManyRows;
+    if (rows == 1 || (!isTurned && !isRead))
+      return std::nullopt;
+    unsigned bytes = std::max(type.getIntOrFloatBitWidth(),
+                              cast<RankedTensorType>(operand.get().getType())
+                                  .getElementTypeBitWidth()) /
+                     8;
+    int64_t width = cpu::getPanelWidth(ranges[n], rows, bytes, target);
+    if (!ShapedType::isDynamic(ranges[n]) && ranges[n] <= width)
+      return std::nullopt;
+    return width;
+  }
+
+  /// A copy in panels of `width` columns; what the last one has too many is
+  /// never used.
+  void copyToPanels(linalg::GenericOp op, OpOperand &operand, unsigned n,
+                    int64_t width) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    MLIRContext *context = op.getContext();
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    auto kinds = op.getIteratorTypesArray();
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    // Loops of the copy: batches, panels, reductions, columns.
+    SmallVector<unsigned> loops;
+    for (auto kind :
+         {utils::IteratorType::parallel, utils::IteratorType::reduction}) {
+      for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+        if (loop != n && map.isFunctionOfDim(loop) && kinds[loop] == kind)
+          loops.push_back(loop);
+      if (kind == utils::IteratorType::parallel)
+        loops.push_back(n);
+    }
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(builder, loc, operand.get());
+    SmallVector<OpFoldResult> packed(loops.size());
+    SmallVector<AffineExpr> source(type.getRank()), use;
+    SmallVector<int64_t> shape(type.getShape());
+    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+      unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+      unsigned place = llvm::find(loops, loop) - loops.begin();
+      AffineExpr at = builder.getAffineDimExpr(place);
+      packed[place] = sizes[axis];
+      if (loop == n) {
+        AffineExpr size = builder.getAffineDimExpr(0);
+        packed[place] = affine::makeComposedFoldedAffineApply(
+            builder, loc, AffineMap::get(1, 0, size.ceilDiv(width)),
+            sizes[axis]);
+        at = at * width + builder.getAffineDimExpr(loops.size());
+        // Reading past the end is guarded, which linalg cannot know.
+        if (shape[axis] % width != 0)
+          shape[axis] = ShapedType::kDynamic;
+      }
+      source[axis] = at;
+    }
+    packed.push_back(builder.getIndexAttr(width));
+    Value input = operand.get();
+    if (shape != type.getShape())
+      input = tensor::CastOp::create(
+          builder, loc, RankedTensorType::get(shape, type.getElementType()),
+          input);
+    Value empty =
+        tensor::EmptyOp::create(builder, loc, packed, type.getElementType());
+    unsigned numLoops = packed.size();
+    auto copy = linalg::GenericOp::create(
+        builder, loc, empty.getType(), input, empty,
+        ArrayRef<AffineMap>{AffineMap::get(numLoops, 0, source, context),
+                            builder.getMultiDimIdentityMap(numLoops)},
+        SmallVector<utils::IteratorType>(numLoops,
+                                         utils::IteratorType::parallel),
+        [](OpBuilder &b, Location l, ValueRange args) {
+          linalg::YieldOp::create(b, l, args[0]);
+        });
+    copy->setAttr(cpu::kGuardAttr, builder.getUnitAttr());
+    for (unsigned loop : loops) {
+      AffineExpr at = builder.getAffineDimExpr(loop);
+      use.push_back(loop == n ? at.floorDiv(width) : at);
+    }
+    use.push_back(builder.getAffineDimExpr(n) % width);
+    SmallVector<AffineMap> opMaps = op.getIndexingMapsArray();
+    opMaps[operand.getOperandNumber()] =
+        AffineMap::get(op.getNumLoops(), 0, use, context);
+    operand.set(copy.getResult(0));
+    op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(opMaps));
   }
 
   /// A copy with the axis of loop `n` last.

@@ -38,7 +38,11 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   addEntrySteps(manager);
   // 3. Cut into kernels; what is left of the entry is views and launches.
   if (options.optLevel > 0) {
-    manager.addNestedPass<func::FuncOp>(createPairReductions());
+    PairReductionsOptions pair;
+    pair.byteDots =
+        options.target.hasInt8Dot &&
+        llvm::StringRef(options.target.triple).starts_with("x86_64");
+    manager.addNestedPass<func::FuncOp>(createPairReductions(pair));
     PackOperandsOptions pack;
     pack.vectorBytes = options.target.vectorBytes;
     pack.vectorRegisters = options.target.vectorRegisters;

@@ -173,6 +173,7 @@ private:
     most = std::clamp<int64_t>(most, 1, rowsCollide(a) ? kSetRows : 14);
     left = a;
     tiling.rows = chooseRows(m, most);
+    tiling.balanced = true;
     tiling.prefetchPanels =
         m != 1 &&
         llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *operand) {

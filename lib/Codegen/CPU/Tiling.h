@@ -20,6 +20,9 @@ struct Tiling {
   /// Parallel dimension of which a tile holds several points; -1 for none.
   int rowDim = -1;
   int64_t rows = 1;
+  /// What is left of a size that only the run knows is worth tiles of several
+  /// heights.
+  bool balanced = false;
   /// Parallel dimensions of constant size that a tile covers whole: they share
   /// all loads.
   llvm::SmallVector<unsigned> unrolled;
@@ -44,6 +47,10 @@ struct TilingInput {
 /// Chooses tiles from the registers and caches of the target; see
 /// docs/RationaleCodegen.md for the reasons.
 Tiling selectTiling(const TilingInput &input, const TargetInfo &target);
+
+/// On a copy into panels (UnitAttr): its columns may lie past the end of what
+/// it reads, where loads give any value.
+constexpr llvm::StringLiteral kGuardAttr = "kernel.guard";
 
 /// The map of an operand that is stored in panels.
 bool isPanelMap(mlir::AffineMap map);

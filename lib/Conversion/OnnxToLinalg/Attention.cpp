@@ -13,6 +13,7 @@
 #include "IndexedGeneric.h"
 #include "ScalarBuilder.h"
 #include "ShapeScalars.h"
+#include "Softmax.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -364,7 +365,7 @@ Value AttentionBuilder::softmax(Value scores) {
       createReduction(builder, loc, sizes, reduced, outer.lowest(type),
                       {scores}, [](OpBuilder &b, Location l, ValueRange args) {
                         ScalarBuilder s(b, l, /*isUnsigned=*/false);
-                        return s.max(args[1], args[0]);
+                        return createRowMaximum(s, args[1], args[0]);
                       });
   Value exponentials =
       createMap(builder, loc, sizes, type, {scores, {maximum, kept}},

@@ -116,6 +116,27 @@ private:
   Value table;
 };
 
+/// An integral float within the bounds of a type of at most 16 bits, as that
+/// type; NaN becomes 0. Cheaper than a conversion of any float.
+Value convertWithin(ScalarBuilder &scalars, Value rounded, double low,
+                    double high, Type type) {
+  using Compare = ScalarBuilder::Compare;
+  Type wide = rounded.getType();
+  Value least = scalars.constant(low, wide),
+        most = scalars.constant(high, wide);
+  // A comparison with NaN is false: it becomes the bound.
+  Value above = scalars.select(
+      scalars.compare(Compare::Greater, rounded, least), rounded, least);
+  Value inside =
+      scalars.select(scalars.compare(Compare::Less, above, most), above, most);
+  if (low != 0)
+    inside = scalars.select(scalars.compare(Compare::Equal, rounded, rounded),
+                            inside, scalars.constant(0, wide));
+  Value number = scalars.create<arith::FPToSIOp>(
+      scalars.getBuilder().getI32Type(), inside);
+  return scalars.create<arith::TruncIOp>(type, number);
+}
+
 struct LowerDequantizeLinear : OnnxLowering<onnx::DequantizeLinearOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
@@ -225,6 +246,8 @@ private:
     unsigned width = integer.getWidth();
     double low = isUnsigned ? 0 : -double(uint64_t(1) << (width - 1));
     double high = double((uint64_t(1) << (width - !isUnsigned)) - 1);
+    if (!isNarrowType(type) && width <= 16)
+      return convertWithin(scalars, rounded, low, high, memoryType);
     Value clamped =
         scalars.min(scalars.max(rounded, scalars.constant(low, wide)),
                     scalars.constant(high, wide));
@@ -279,8 +302,7 @@ struct LowerDynamicQuantizeLinear
         [&](OpBuilder &b, Location l, ArrayRef<Value>, ValueRange args) {
           ScalarBuilder s(b, l, /*isUnsigned=*/false);
           Value rounded = s.create<math::RoundEvenOp>(s.div(args[0], scale));
-          Value value = s.min(s.max(s.add(rounded, offset), zero), most);
-          return s.convert(value, i8, true);
+          return convertWithin(s, s.add(rounded, offset), 0, 255, i8);
         });
     Value scales = createFromElements(
         rewriter, loc, convertOnnxType(op.getYScale().getType()), scale);

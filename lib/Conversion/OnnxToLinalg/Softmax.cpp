@@ -9,7 +9,6 @@
 #include "Softmax.h"
 #include "ArgReduction.h"
 #include "GenericBuilder.h"
-#include "ScalarBuilder.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -18,6 +17,13 @@ using namespace onnx_aot;
 
 using Scalars = ScalarBuilder;
 using Compare = ScalarBuilder::Compare;
+
+Value onnx_aot::createRowMaximum(ScalarBuilder &s, Value a, Value b) {
+  Value maximum = s.max(a, b);
+  if (auto op = maximum.getDefiningOp<arith::MaximumFOp>())
+    op.setFastmath(arith::FastMathFlags::nsz);
+  return maximum;
+}
 
 namespace {
 
@@ -63,7 +69,7 @@ public:
   Value max() {
     constexpr double kInf = std::numeric_limits<double>::infinity();
     return reduce(x, {}, -kInf, [](Scalars &s, ValueRange args) {
-      return s.max(args[1], args[0]);
+      return createRowMaximum(s, args[1], args[0]);
     });
   }
 

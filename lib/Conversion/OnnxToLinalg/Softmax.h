@@ -4,6 +4,7 @@
 #define ONNX_AOT_CONVERSION_ONNXTOLINALG_SOFTMAX_H
 
 #include "LoweringBase.h"
+#include "ScalarBuilder.h"
 
 namespace onnx_aot {
 
@@ -16,6 +17,11 @@ mlir::Value createSoftmax(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createLogSoftmax(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value x, int64_t axis,
                              mlir::Type elementType);
+
+/// The larger of two numbers from which a row's maximum is made: as what it is
+/// for is to be subtracted, zeros need not be told apart.
+mlir::Value createRowMaximum(ScalarBuilder &scalars, mlir::Value a,
+                             mlir::Value b);
 
 } // namespace onnx_aot
 

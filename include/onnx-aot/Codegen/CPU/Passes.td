@@ -26,7 +26,7 @@ def EmitKernels : Pass<"cpu-emit-kernels", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "32",
@@ -42,10 +42,11 @@ def PackOperands : Pass<"cpu-pack-operands", "::mlir::func::FuncOp"> {
     A constant right-hand side is stored in panels as wide as a register tile,
     padded with zeros: its indexing map becomes
     `(..., n floordiv W, k, n mod W)`. The weights of depthwise convolutions get
-    their channels last. A run-time right-hand side whose columns do not lie side
-    by side is transposed by a copy.
+    their channels last. A run-time right-hand side is copied into panels where many
+    rows read it or its columns do not lie side by side.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
   let options = [
@@ -63,10 +64,18 @@ def PairReductions : Pass<"cpu-pair-reductions", "::mlir::func::FuncOp"> {
     reduction runs along the rows' last axis gets a loop over pairs, innermost:
     `(m, n, k) -> (m, k)` becomes `(m, n, k, p) -> (m, k, p)` with half as many k.
     Rows of 8 bits are widened before. Kernels multiply such pairs at once.
+
+    With `byte-dots` rows that are bytes less a constant, and columns of signed
+    bytes, stay bytes and are split by four: the constant times each column's sum
+    is added to the products.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"byteDots", "byte-dots", "bool", "false",
+           "The target adds four products of bytes to 32 bits at once (vpdpbusd)">
+  ];
 }
 
 def LowerCopies : Pass<"cpu-lower-copies"> {
