@@ -6,11 +6,23 @@
 #include "onnx-aot/Transforms/Passes.h"
 #include "onnx-aot/Transforms/Pipeline.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace onnx_aot;
+
+/// Whether an input or output of the model is a sequence or an optional, which
+/// training does not take apart.
+static bool hasComposites(ModuleOp module) {
+  auto entry = module.lookupSymbol<func::FuncOp>("main");
+  auto isComposite = [](Type type) {
+    return isa<onnx::SequenceType, onnx::OptionalType>(type);
+  };
+  return entry && (llvm::any_of(entry.getArgumentTypes(), isComposite) ||
+                   llvm::any_of(entry.getResultTypes(), isComposite));
+}
 
 LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
   progress.begin(Phase::Import);
@@ -43,6 +55,10 @@ LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
     FoldConstantsOptions decided;
     decided.smallIntegersOnly = true;
     manager.addPass(createFoldConstants(decided));
+    // Only tensors of known rank have gradients.
+    manager.addPass(createDecideBranches());
+    if (!hasComposites(*module))
+      manager.addPass(createSplitComposites());
   };
   if (failed(runPasses(infer)) || failed(builder.prepare(*module)))
     return failure();

@@ -94,6 +94,21 @@ def sequence():
     return net
 
 
+def parts():
+    """A sequence in the middle: cut, one part twice, joined."""
+    net = Net("parts", values(BATCH, 6))
+    net.add("MatMul", net.weight("below", values(6, 6)))
+    net.add("Tanh")
+    cut = net.add("SplitToSequence", net.weight("sizes", np.array([2, 1, 3])), axis=1)
+    ends = [net.nodes.append(helper.make_node("SequenceAt", [cut, net.weight(f"at{i}", np.array(i))], [f"part{i}"])) or f"part{i}"
+            for i in (0, 2)]
+    net.nodes.append(helper.make_node("SequenceConstruct", [ends[1], ends[0], ends[1]], ["chosen"]))
+    net.last = "chosen"
+    net.add("ConcatFromSequence", axis=1)
+    net.add("MatMul", net.weight("above", values(8, 4)))
+    return net
+
+
 def rounded():
     """Round is differentiated straight through: the loss does not change as that says."""
     net = Net("rounded", values(BATCH, 5))
@@ -145,7 +160,7 @@ def main():
     tally = harness.Tally()
     with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
         bench = Bench(options, pathlib.Path(work))
-        for net, classes in ((mlp(), 4), (cnn(), 4), (sequence(), 7)):
+        for net, classes in ((mlp(), 4), (cnn(), 4), (sequence(), 7), (parts(), 4)):
             bench.prepare(net, classes)
             check_right(bench, tally, net, ["--verify-gradients"], 1e-6)
             check_right(bench, tally, net, [], 5e-2)
