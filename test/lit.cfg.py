@@ -14,6 +14,7 @@ config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]]
 )
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%build-dir", config.build_dir))
 # Stands in for the CUDA driver.
 config.substitutions.append(("%emulator", os.path.join(config.build_dir, "lib", "libonnx-aot-emulator.so")))
 

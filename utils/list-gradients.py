@@ -22,6 +22,8 @@ the conventions for ties and kinks are in [RationaleAutodiff](../RationaleAutodi
 |---|---|---|
 """
 
+MINIMUM = 5  # cases for each rule
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -44,14 +46,17 @@ def main():
             files, count = counts.get(case.op, (set(), 0))
             counts[case.op] = (files | {path.name}, count + 1)
         begin = len(cases.CASES)
-    text, number = HEAD, 0
+    text, number, untested = HEAD, 0, []
     for line in done.out.splitlines():
         if line.startswith("onnx."):
             op = line.removeprefix("onnx.")
             files, count = counts.get(op, (set(), 0))
             text += f"| {op} | {', '.join(sorted(files))} | {count} |\n"
             number += 1
+            untested += [op] if count < MINIMUM else []
     text += f"\n{number} operators.\n"
+    if untested:
+        sys.exit(f"fewer than {MINIMUM} cases in test/Integration/gradients: {', '.join(untested)}")
     if options.check:
         sys.exit(0 if FILE.is_file() and FILE.read_text() == text else f"{FILE} is out of date: run utils/list-gradients.py")
     FILE.parent.mkdir(exist_ok=True)
