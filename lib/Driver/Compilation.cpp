@@ -61,6 +61,14 @@ LogicalResult Compilation::describeTarget() {
     return failure();
   }
   target = getTargetInfo(**machine, invocation.target);
+  if (invocation.tuningFile.empty())
+    return success();
+  llvm::Expected<Tuning> read = readTuning(invocation.tuningFile);
+  if (!read) {
+    problems.add(read.takeError());
+    return failure();
+  }
+  tuning = *read;
   return success();
 }
 
@@ -122,6 +130,7 @@ LogicalResult Compilation::generateCode() {
     options.target = target;
     options.optLevel = invocation.optLevel;
     options.strictFp = invocation.strictFp;
+    options.tuning = tuning;
     GpuCodegenOptions gpu;
     gpu.host = options;
     gpu.emulate = invocation.device.emulate;

@@ -74,6 +74,7 @@ private:
   /// The phase whose result the input was.
   Phase lastPhase = Phase::Import;
   TargetInfo target;
+  Tuning tuning;
   CodegenResult result;
   DeviceCode device;
   ArtifactReport artifact;

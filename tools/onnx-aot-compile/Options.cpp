@@ -46,6 +46,9 @@ struct Flags {
   cl::opt<std::string> features{
       "features", cl::value_desc("+a,-b"), cl::cat(category),
       cl::desc("Instruction set features to add or remove")};
+  cl::opt<std::string> tune{
+      "tune", cl::value_desc("FILE.json"), cl::cat(category),
+      cl::desc("Numbers of the cost model that utils/tune.py has measured")};
   cl::opt<std::string> device{
       "device", cl::value_desc("NAME"), cl::cat(category),
       cl::desc("Where to run: cpu (default) or cuda, an NVIDIA GPU")};
@@ -202,6 +205,7 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
          " is not an optimization level (supported: -O0, -O1, -O2, -O3)");
   invocation.optLevel = flags.optLevel - '0';
   invocation.strictFp = flags.strictFp;
+  invocation.tuningFile = flags.tune;
   invocation.input = flags.input;
   invocation.output = flags.output;
   if (flags.emit.getNumOccurrences() != 0) {

@@ -5,6 +5,7 @@
 
 #include "onnx-aot/Support/ModuleInfo.h"
 #include "onnx-aot/Support/TargetInfo.h"
+#include "onnx-aot/Support/Tuning.h"
 #include "onnx-aot/Support/WeightImage.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -18,6 +19,7 @@ struct CodegenOptions {
   unsigned optLevel = 2;
   /// Keep every sum of products as the operator defines it: no Winograd.
   bool strictFp = false;
+  Tuning tuning;
 };
 
 /// What Emit needs beside the module itself.

@@ -28,6 +28,8 @@ struct CompilerInvocation {
   /// Keep every sum of products as the operator defines it.
   bool strictFp = false;
   TargetOptions target;
+  /// File of Tuning.h; none when empty.
+  std::string tuningFile;
   /// A device beside the processor.
   DeviceOptions device;
   /// First part of an object's symbols; empty: made from the output's name.

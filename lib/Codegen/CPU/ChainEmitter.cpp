@@ -15,7 +15,7 @@ using namespace onnx_aot::cpu;
 using namespace onnx_aot::codegen;
 
 ChainEmitter::ChainEmitter(func::FuncOp kernel, ValueRange arguments,
-                           const TargetInfo &target)
+                           const Target &target)
     : kernel(kernel), scratch(arguments.back()) {
   DenseMap<Value, Value> buffers;
   for (auto [argument, value] :

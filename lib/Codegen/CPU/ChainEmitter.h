@@ -21,7 +21,7 @@ namespace onnx_aot::cpu {
 class ChainEmitter {
 public:
   ChainEmitter(mlir::func::FuncOp kernel, mlir::ValueRange arguments,
-               const TargetInfo &target);
+               const Target &target);
 
   llvm::LogicalResult prepare();
   mlir::Value emitTaskCount(mlir::OpBuilder &builder, mlir::Location loc);

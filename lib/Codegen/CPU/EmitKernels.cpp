@@ -36,6 +36,10 @@ struct EmitKernels : onnx_aot::impl::EmitKernelsBase<EmitKernels> {
       return;
     target.vectorBytes = vectorBytes;
     target.vectorRegisters = vectorRegisters;
+    target.tuning.panelVectors = panelVectors;
+    target.tuning.maxRows = maxRows;
+    target.tuning.cachedBytes = cachedBytes;
+    target.tuning.taskPoints = taskPoints;
     SmallVector<kernel::LaunchOp> launches;
     entry.walk([&](kernel::LaunchOp launch) { launches.push_back(launch); });
     DenseSet<Operation *> bodies;
@@ -141,7 +145,7 @@ private:
     return declaration;
   }
 
-  TargetInfo target;
+  cpu::Target target;
   llvm::StringMap<func::FuncOp> launchers;
   unsigned numFunctions = 0;
 };

@@ -17,7 +17,7 @@ using namespace onnx_aot::cpu;
 using namespace onnx_aot::codegen;
 
 KernelEmitter::KernelEmitter(func::FuncOp kernel, ValueRange values,
-                             const TargetInfo &target)
+                             const Target &target)
     : kernel(kernel), target(target), builder(kernel.getContext()),
       loc(kernel.getLoc()) {
   for (auto [argument, value] : llvm::zip_equal(kernel.getArguments(), values))
@@ -30,7 +30,7 @@ KernelEmitter::KernelEmitter(func::FuncOp kernel, ValueRange values,
 KernelEmitter::KernelEmitter(func::FuncOp kernel,
                              ArrayRef<linalg::GenericOp> ops,
                              const DenseMap<Value, Value> &buffers,
-                             ValueRange outputs, const TargetInfo &target)
+                             ValueRange outputs, const Target &target)
     : kernel(kernel), arguments(buffers), target(target), ops(ops),
       outputs(outputs), builder(kernel.getContext()), loc(kernel.getLoc()) {}
 

@@ -42,13 +42,13 @@ public:
   /// `kernel` is the tensor function; `arguments` are the values that stand for
   /// its arguments, with buffers in place of tensors.
   KernelEmitter(mlir::func::FuncOp kernel, mlir::ValueRange arguments,
-                const TargetInfo &target);
+                const Target &target);
   /// Some ops of a kernel: `buffers` says what stands for the values they read,
   /// `outputs` are the buffers their last op writes.
   KernelEmitter(mlir::func::FuncOp kernel,
                 llvm::ArrayRef<mlir::linalg::GenericOp> ops,
                 const llvm::DenseMap<mlir::Value, mlir::Value> &buffers,
-                mlir::ValueRange outputs, const TargetInfo &target);
+                mlir::ValueRange outputs, const Target &target);
 
   /// Finds the domain and the tiling; fails when the kernel cannot be emitted.
   llvm::LogicalResult prepare();
@@ -187,7 +187,7 @@ private:
 
   mlir::func::FuncOp kernel;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
-  const TargetInfo &target;
+  const Target &target;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
   llvm::SmallVector<mlir::Value> outputs; ///< buffers the last op writes
   BlockBuffer held;

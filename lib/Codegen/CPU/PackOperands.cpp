@@ -45,6 +45,7 @@ struct PackOperands : onnx_aot::impl::PackOperandsBase<PackOperands> {
   void runOnOperation() override {
     target.vectorBytes = vectorBytes;
     target.vectorRegisters = vectorRegisters;
+    target.tuning.panelVectors = panelVectors;
     SmallVector<linalg::GenericOp> contractions;
     getOperation()->walk([&](linalg::GenericOp op) {
       if (op.hasPureTensorSemantics() && isContraction(op))
@@ -245,6 +246,22 @@ private:
     op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
   }
 
+  /// The other operand has as many rows as columns, which only the run knows:
+  /// where the one that is packed is large, it is read often.
+  static bool isSquare(linalg::GenericOp op, OpOperand &packed) {
+    for (OpOperand *other : op.getDpsInputOperands()) {
+      auto producer = other->get().getDefiningOp<linalg::GenericOp>();
+      if (other == &packed || !producer || producer->getNumResults() != 1)
+        continue;
+      auto empty = producer.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+      if (!empty || empty.getType().getRank() < 2)
+        continue;
+      SmallVector<OpFoldResult> sizes = empty.getMixedSizes();
+      return sizes.back() == sizes[sizes.size() - 2];
+    }
+    return false;
+  }
+
   /// The panels' width, if the operand is worth a copy: it is read by many
   /// rows, or is copied anyway because its columns do not lie side by side.
   std::optional<int64_t> getRunTimeWidth(linalg::GenericOp op,
@@ -265,7 +282,9 @@ private:
       return std::nullopt;
     SmallVector<int64_t> ranges = op.getStaticLoopRanges();
     int64_t rows = getRows(op, map, ranges);
-    bool isRead = ShapedType::isDynamic(rows) ? isTurned : rows >= kManyRows;
+    bool isRead = ShapedType::isDynamic(rows)
+                      ? isTurned || isSquare(op, operand)
+                      : rows >= kManyRows;
     if (rows == 1 || (!isTurned && !isRead))
       return std::nullopt;
     unsigned bytes = std::max(type.getIntOrFloatBitWidth(),
@@ -394,7 +413,7 @@ private:
     op.setIndexingMapsAttr(builder.getAffineMapArrayAttr(opMaps));
   }
 
-  TargetInfo target;
+  cpu::Target target;
 };
 
 } // namespace

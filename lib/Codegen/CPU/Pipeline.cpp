@@ -27,7 +27,7 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   // 1. Pointwise chains become one loop nest.
   addFusionSteps(manager);
   // While convolutions still have their pads, and what follows is one op.
-  if (options.optLevel > 0 && !options.strictFp) {
+  if (options.optLevel > 0 && !options.strictFp && options.tuning.winograd) {
     UseWinogradOptions winograd;
     winograd.vectorBytes = options.target.vectorBytes;
     manager.addNestedPass<func::FuncOp>(createUseWinograd(winograd));
@@ -46,10 +46,10 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
     PackOperandsOptions pack;
     pack.vectorBytes = options.target.vectorBytes;
     pack.vectorRegisters = options.target.vectorRegisters;
+    pack.panelVectors = options.tuning.panelVectors;
     manager.addNestedPass<func::FuncOp>(createPackOperands(pack));
     FormKernelsOptions form;
-    // Half of the smallest second-level cache, like SelectTiling's blocks.
-    form.chainBytes = 128 << 10;
+    form.chainBytes = options.tuning.blockBytes;
     manager.addPass(createFormKernels(form));
   }
   manager.addPass(createExternalizeConstants());
@@ -59,6 +59,10 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   EmitKernelsOptions emit;
   emit.vectorBytes = options.target.vectorBytes;
   emit.vectorRegisters = options.target.vectorRegisters;
+  emit.panelVectors = options.tuning.panelVectors;
+  emit.maxRows = options.tuning.maxRows;
+  emit.cachedBytes = options.tuning.cachedBytes;
+  emit.taskPoints = options.tuning.taskPoints;
   manager.addPass(createEmitKernels(emit));
 }
 

@@ -20,14 +20,8 @@ namespace {
 
 /// What a dimension counts as when its size is only known at run time.
 constexpr int64_t kTypicalSize = 128;
-/// Points a task should have at least; below that threads cost more than they
-/// save.
-constexpr int64_t kMinTaskPoints = 16 << 10;
 /// Tasks beyond which a finer split balances nothing.
 constexpr int64_t kMaxTasks = 64;
-/// Bytes of the left-hand side that stay in the second-level cache while panels
-/// go by: half of the smallest such cache on machines with wide vectors.
-constexpr int64_t kCachedBytes = 256 << 10;
 /// Rows that lie this many bytes apart fall into one set of a first-level cache
 /// of eight ways; one way is left for the panel.
 constexpr int64_t kSetStride = 4096, kSetRows = 7;
@@ -39,7 +33,7 @@ constexpr int64_t kMaxUnrolled = 16;
 
 class Selector {
 public:
-  Selector(const TilingInput &input, const TargetInfo &target)
+  Selector(const TilingInput &input, const Target &target)
       : ops(input.ops), domain(input.domain), sizes(input.sizes),
         target(target) {}
 
@@ -170,7 +164,10 @@ private:
     // Accumulators, one panel row and one broadcast fill the registers.
     int64_t most =
         (target.vectorRegisters - tiling.vectors - 1) / tiling.vectors;
-    most = std::clamp<int64_t>(most, 1, rowsCollide(a) ? kSetRows : 14);
+    most = std::clamp<int64_t>(most, 1,
+                               rowsCollide(a)
+                                   ? std::min(kSetRows, target.tuning.maxRows)
+                                   : target.tuning.maxRows);
     left = a;
     tiling.rows = chooseRows(m, most);
     tiling.balanced = true;
@@ -224,7 +221,7 @@ private:
         break;
       int64_t unit = (int)dim == tiling.rowDim ? tiling.rows : 1;
       int64_t fitting =
-          std::max<int64_t>(kCachedBytes / bytes / unit, 1) * unit;
+          std::max<int64_t>(target.tuning.cachedBytes / bytes / unit, 1) * unit;
       bytes *= std::min(fitting, sizeOf(dim));
       if (fitting >= sizeOf(dim))
         continue;
@@ -335,7 +332,8 @@ private:
     int64_t points = 1;
     for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
       points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
-    int64_t wanted = std::clamp<int64_t>(points / kMinTaskPoints, 1, kMaxTasks);
+    int64_t wanted =
+        std::clamp<int64_t>(points / target.tuning.taskPoints, 1, kMaxTasks);
     wanted = llvm::divideCeil(wanted, blockForCache());
     for (unsigned dim : tiling.order) {
       if (wanted <= 1)
@@ -366,7 +364,7 @@ private:
   ArrayRef<linalg::GenericOp> ops;
   const KernelDomain &domain;
   ArrayRef<int64_t> sizes;
-  const TargetInfo &target;
+  const Target &target;
   linalg::GenericOp root;
   bool contraction = false;
   OpOperand *left = nullptr; ///< of a contraction: what has the rows
@@ -377,7 +375,7 @@ private:
 } // namespace
 
 Tiling onnx_aot::cpu::selectTiling(const TilingInput &input,
-                                   const TargetInfo &target) {
+                                   const Target &target) {
   return Selector(input, target).select();
 }
 
@@ -389,10 +387,10 @@ bool onnx_aot::cpu::isPanelMap(AffineMap map) {
 
 int64_t onnx_aot::cpu::getPanelWidth(int64_t n, int64_t m,
                                      unsigned elementBytes,
-                                     const TargetInfo &target) {
+                                     const Target &target) {
   int64_t lanes = std::max<int64_t>(1, target.vectorBytes / elementBytes);
   // One row has no reuse: more vectors hide the latency of the additions.
-  int64_t vectors = m == 1 ? 4 : 2;
+  int64_t vectors = m == 1 ? 4 : target.tuning.panelVectors;
   if (!ShapedType::isDynamic(n))
     vectors = std::clamp<int64_t>(llvm::divideCeil(n, lanes), 1, vectors);
   return vectors * lanes;

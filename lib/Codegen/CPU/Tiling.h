@@ -5,6 +5,7 @@
 
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Support/TargetInfo.h"
+#include "onnx-aot/Support/Tuning.h"
 
 namespace onnx_aot::cpu {
 
@@ -36,6 +37,11 @@ struct Tiling {
   int64_t unrollReduction = 0;
 };
 
+/// The processor and what was measured on it.
+struct Target : TargetInfo {
+  Tuning tuning;
+};
+
 /// What the choice depends on.
 struct TilingInput {
   llvm::ArrayRef<mlir::linalg::GenericOp> ops;
@@ -46,7 +52,7 @@ struct TilingInput {
 
 /// Chooses tiles from the registers and caches of the target; see
 /// docs/RationaleCodegen.md for the reasons.
-Tiling selectTiling(const TilingInput &input, const TargetInfo &target);
+Tiling selectTiling(const TilingInput &input, const Target &target);
 
 /// On a copy into panels (UnitAttr): its columns may lie past the end of what
 /// it reads, where loads give any value.
@@ -58,7 +64,7 @@ bool isPanelMap(mlir::AffineMap map);
 /// Columns per panel in which the constant right-hand side of a contraction
 /// with `n` columns is packed.
 int64_t getPanelWidth(int64_t n, int64_t m, unsigned elementBytes,
-                      const TargetInfo &target);
+                      const Target &target);
 
 } // namespace onnx_aot::cpu
 

@@ -32,7 +32,14 @@ def EmitKernels : Pass<"cpu-emit-kernels", "::mlir::ModuleOp"> {
     Option<"vectorBytes", "vector-bytes", "unsigned", "32",
            "Width of a vector register in bytes">,
     Option<"vectorRegisters", "vector-registers", "unsigned", "16",
-           "Number of vector registers">
+           "Number of vector registers">,
+    Option<"panelVectors", "panel-vectors", "int64_t", "2",
+           "Vectors of a panel">,
+    Option<"maxRows", "max-rows", "int64_t", "14", "Rows of a tile at most">,
+    Option<"cachedBytes", "cached-bytes", "int64_t", "262144",
+           "Bytes of the rows that stay in cache while panels go by">,
+    Option<"taskPoints", "task-points", "int64_t", "16384",
+           "Points a task should have at least">
   ];
 }
 
@@ -53,7 +60,9 @@ def PackOperands : Pass<"cpu-pack-operands", "::mlir::func::FuncOp"> {
     Option<"vectorBytes", "vector-bytes", "unsigned", "32",
            "Width of a vector register in bytes">,
     Option<"vectorRegisters", "vector-registers", "unsigned", "16",
-           "Number of vector registers">
+           "Number of vector registers">,
+    Option<"panelVectors", "panel-vectors", "int64_t", "2",
+           "Vectors of a panel">
   ];
 }
 
