@@ -50,7 +50,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(levels ulp-full gpu-training-full docs fashion-mnist conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(levels ulp-full gpu-training-full gpu-conformance-full docs fashion-mnist conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -86,6 +86,8 @@ suite() {
     gpu-mutations) python test/Integration/gpu-mutations.py --build "$build" ;;
     gpu-models) python test/Integration/models.py --models "$models" --device emu --filter 'minilm|orientation|silero-static' ;;
     gpu-conformance) python utils/conformance.py --known "$known" --device emu --sample 200 --jobs "$jobs" --min-found 200 ;;
+    gpu-conformance-full) python utils/conformance.py --known "$known" --device emu --sample 650 --jobs "$jobs" --min-found 650 \
+                            --min-pass 600 --timeout 600 ;;
     hostile) python test/Integration/hostile.py ;;
     damaged) python utils/fuzz-import.py --models "$models" ;;
     conformance) python utils/conformance.py --known "$known" --sample 200 --jobs "$jobs" --min-found 200 --min-pass 191 ;;

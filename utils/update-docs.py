@@ -146,6 +146,16 @@ def accepted(compiler, variants, work):
     return set()
 
 
+def on_host(compiler, variants, work):
+    """The names of those variants, all of them accepted, whose computation a module for a GPU leaves to the host."""
+    if not variants:
+        return set()
+    onnx.save(merge(variants), work / "model.onnx")
+    done = harness.run_limited([compiler, work / "model.onnx", "--device=cuda", "--check"], 120)
+    return {name for name in variants if re.search(rf"'{re.escape(name)}\b.*runs on the host", done.err)} \
+        if done.status == 0 else set(variants)
+
+
 def short(type_name):
     return re.sub(r"tensor\((.*)\)", r"\1", type_name)
 
@@ -165,10 +175,10 @@ def make_support(options):
         for key in sorted(schemas):
             schema, name = schemas[key], schemas[key].name
             if key not in models:
-                rows.append(f"| {name} | | the suite has no model of it alone | |")
+                rows.append(f"| {name} | | the suite has no model of it alone | | |")
                 continue
             wanted = {(c.type_param_str, t) for c in schema.type_constraints for t in c.allowed_type_strs if t in TYPES}
-            tried, good = set(), set()
+            tried, good, host = set(), set(), set()
             for model in models[key][:MODELS_PER_OP]:
                 variants = {}
                 for parameter, allowed in sorted(wanted - good):
@@ -178,17 +188,22 @@ def make_support(options):
                         tried.add((parameter, allowed))
                 names = accepted(compiler, variants, pathlib.Path(folder))
                 good |= {(p, t) for p, t in tried if f"{p}_{short(t)}" in names}
+                left = on_host(compiler, {n: variants[n] for n in sorted(names)}, pathlib.Path(folder))
+                host |= {(p, t) for p, t in tried if f"{p}_{short(t)}" in left}
             for constraint in schema.type_constraints:
                 parameter = constraint.type_param_str
-                yes, no = ([short(t) for t in sorted(constraint.allowed_type_strs, key=lambda t: TYPES.get(t, 99))
-                            if (parameter, t) in chosen] for chosen in (good, tried - good))
+                yes, no, slow = ([short(t) for t in sorted(constraint.allowed_type_strs, key=lambda t: TYPES.get(t, 99))
+                                  if (parameter, t) in chosen] for chosen in (good, tried - good, host))
                 if yes or no:
-                    rows.append(f"| {name} | {parameter} | {' '.join(yes)} | {' '.join(no)} |")
+                    slow = "all" if slow and slow == yes else " ".join(slow)
+                    rows.append(f"| {name} | {parameter} | {' '.join(yes)} | {' '.join(no)} | {slow} |")
     return ("# What the compiler accepts\n\nWritten by `utils/update-docs.py`, which compiles the official suite's "
             "models of one node with every element\ntype of every type parameter of the newest schema. Constants "
             "keep their type, and a model may be refused for\nanother reason than its type: a type in the last column "
-            "is one that no such model was accepted with.\n\n"
-            "| operator | parameter | accepted | refused |\n|---|---|---|---|\n" + "\n".join(rows) + "\n")
+            "is one that no such model was accepted with.\n\nThe last column names the types of which a module for a GPU "
+            "computes the operator, or a part of it, on the host:\nthe answers are the same, but memory is copied.\n\n"
+            "| operator | parameter | accepted | refused | on the host beside a GPU |\n|---|---|---|---|---|\n" +
+            "\n".join(rows) + "\n")
 
 
 PAGES = {"OnnxOps": make_ops, "Passes": make_passes, "OpSupport": make_support}

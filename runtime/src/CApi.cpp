@@ -154,6 +154,7 @@ OnnxAotCode onnxAotSessionCreate(OnnxAotLoadedModule *module,
       chosen.threads = options->threads;
       chosen.arena = options->arena;
       chosen.arenaBytes = options->arena_bytes;
+      chosen.stream = options->stream;
     }
     Expected<Session> created = Session::create(module->module, chosen);
     if (!created)

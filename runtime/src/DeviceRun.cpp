@@ -6,13 +6,14 @@
 namespace onnx_aot::runtime {
 
 Status openDevice(const LoadedModule &module,
-                  std::unique_ptr<DeviceMemory> &device) {
+                  std::unique_ptr<DeviceMemory> &device, void *stream) {
   if (device || !module.get().device_code)
     return Status();
   auto loaded = module.device();
   if (!loaded)
     return loaded.status();
-  auto made = DeviceMemory::create((*loaded)->driver);
+  auto made =
+      DeviceMemory::create((*loaded)->driver, static_cast<CudaStream>(stream));
   if (!made)
     return made.status();
   device = std::move(*made);

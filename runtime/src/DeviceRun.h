@@ -9,8 +9,10 @@ namespace onnx_aot::runtime {
 
 /// Makes the device memory of whoever runs `module`, if there is none yet;
 /// leaves `device` null for a module without device code.
+/// `stream`: the caller's CUstream, or null.
 Status openDevice(const LoadedModule &module,
-                  std::unique_ptr<DeviceMemory> &device);
+                  std::unique_ptr<DeviceMemory> &device,
+                  void *stream = nullptr);
 
 /// What has to happen on the device before and after one run. Does nothing
 /// where `device` is null.

@@ -267,7 +267,11 @@ Expected<Session> Session::create(const Module &module,
     if (Status status = state->pool->reserve(options.threads - 1); !status.ok())
       return status;
   }
-  if (Status status = openDevice(*module.loaded, state->device); !status.ok())
+  if (options.stream && !module->device_code)
+    return invalidArgument("a stream is given, and the module was compiled for "
+                           "no device");
+  if (Status status = openDevice(*module.loaded, state->device, options.stream);
+      !status.ok())
     return status;
   return Session(module, options.threads, std::move(state));
 }

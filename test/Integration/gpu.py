@@ -6,6 +6,7 @@ The emulator ends a run at the first access outside of memory, race, missing bar
 each case is also a check of these. usage: gpu.py [--build DIR] [--filter RE] [--real ARCHITECTURE]
 """
 import argparse
+import ctypes
 import os
 import pathlib
 import re
@@ -112,6 +113,8 @@ def row_cases():
         yield Case(f"{op}_rows", [node(op, "x a" if extra else "x", **axes)], {"x": f32("n", "m")}, some[:2] + some[3:],
                    extra)
     yield Case("reduce_columns", [node("ReduceMax", "x", axes=[0], keepdims=0)], {"x": f32("n", "m")}, some[:2])
+    for op in ("ArgMax", "ArgMin"):
+        yield Case(f"{op}_rows", [node(op, "x", axis=1, select_last_index=1)], {"x": f32("n", "m", 3)}, some[:2] + some[3:])
     yield Case("reduce_all", [node("ReduceMean", "x", keepdims=0)], {"x": f32("n", "m")}, some[:2] + some[3:])
 
 
@@ -175,6 +178,8 @@ def window_cases():
                {"w": floats(3, 4, 3, 3)})
     pool = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1]}
     yield Case("max_pool", [node("MaxPool", "x", **pool)], image, some)
+    yield Case("max_pool_places", [helper.make_node("MaxPool", ["x"], ["y", "i"], **pool)], image, some,
+               outputs=("y", "i"))
     yield Case("average_pool", [node("AveragePool", "x", **pool)], image, some)
     yield Case("global_pool", [node("GlobalAveragePool", "x")], image, some)
 
@@ -234,6 +239,81 @@ class Runner:
         return harness.compare_outputs(got, expected, rtol=tolerance, atol=tolerance * scale).problem
 
 
+class DeviceSession:
+    """A session through the C interface, with inputs and outputs in device memory and on a stream of the caller."""
+
+    class Options(ctypes.Structure):
+        _fields_ = [("struct_bytes", ctypes.c_uint32), ("threads", ctypes.c_int32), ("arena", ctypes.c_void_p),
+                    ("arena_bytes", ctypes.c_uint64), ("stream", ctypes.c_void_p)]
+
+    class Tensor(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_uint64), ("type", ctypes.c_int32),
+                    ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * 16)]
+
+    class Error(ctypes.Structure):
+        _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 1020)]
+
+    def __init__(self, build, module):
+        folder = pathlib.Path(build).resolve() / "lib"
+        self.runtime = ctypes.CDLL(str(folder / "libonnx-aot-runtime.so"))
+        self.driver = ctypes.CDLL(os.environ["ONNX_AOT_CUDA_DRIVER"])
+        self.error, self.handle, self.session = self.Error(), ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("onnxAotModuleLoad", str(module).encode(), None, ctypes.byref(self.handle))
+        self.driver.cuInit(0)
+        stream = ctypes.c_void_p()
+        assert self.driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
+        options = self.Options()
+        self.runtime.onnxAotSessionOptionsInit(ctypes.byref(options))
+        options.stream = stream
+        self.call("onnxAotSessionCreate", self.handle, ctypes.byref(options), ctypes.byref(self.session))
+
+    def call(self, name, *arguments):
+        if getattr(self.runtime, name)(*arguments, ctypes.byref(self.error)):
+            raise RuntimeError(self.error.message.decode())
+
+    def on_device(self, array):
+        """A tensor in device memory with the array's values."""
+        pointer = ctypes.c_uint64()
+        assert self.driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(array.nbytes)) == 0
+        assert self.driver.cuMemcpyHtoDAsync_v2(pointer, array.ctypes.data_as(ctypes.c_void_p),
+                                                ctypes.c_size_t(array.nbytes), None) == 0
+        kind = {np.float32: TensorProto.FLOAT, np.int64: TensorProto.INT64}[array.dtype.type]
+        return self.Tensor(pointer.value, array.nbytes, kind, array.ndim, (ctypes.c_int64 * 16)(*array.shape))
+
+    def run_into(self, inputs, output, array):
+        """Runs, and copies the output's bytes to an array."""
+        ins = (self.Tensor * len(inputs))(*inputs)
+        self.call("onnxAotSessionRun", self.session, ins, len(ins), ctypes.byref(output), 1)
+        assert self.driver.cuMemcpyDtoHAsync_v2(array.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(output.data),
+                                                ctypes.c_size_t(array.nbytes), None) == 0
+
+
+def check_device_memory(runner, build, work):
+    """Inputs and outputs in device memory are used in place; a part on the host refuses them with a reason."""
+    relu = Case("resident", [node("MatMul", "x w", "a"), node("Relu", "a")], {"x": f32(9, 33)}, [], {"w": floats(33, 20)})
+    host = Case("resident_host", [node("CumSum", "x a")], {"x": f32(9, 33)}, [], {"a": np.array(1)})
+    for case in (relu, host):
+        onnx.save(case.model, work / "model.onnx")
+        module = work / f"{case.name}.so"
+        done = harness.run_limited([runner.compiler, work / "model.onnx", "-o", module, *runner.flags], 120, 8 * harness.GIB)
+        if not runner.tally.check(f"{case.name}: compile", "" if done.status == 0 else done.message()):
+            continue
+        x = RANDOM.standard_normal((9, 33)).astype(np.float32)
+        expected = onnxruntime.InferenceSession(str(work / "model.onnx")).run(None, {"x": x})[0]
+        got = np.zeros_like(expected)
+        problem = ""
+        try:
+            session = DeviceSession(build, module)
+            session.run_into([session.on_device(x)], session.on_device(got), got)
+            if not np.allclose(got, expected, rtol=TOLERANCE, atol=TOLERANCE):
+                problem = f"wrong by {abs(got - expected).max()}"
+        except RuntimeError as error:
+            problem = str(error)
+        if case is host:
+            problem = "" if "given in device memory" in problem else f"not refused: {problem}"
+        runner.tally.check(f"{case.name}: tensors in device memory", problem)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     harness.add_build_argument(parser)
@@ -247,6 +327,9 @@ def main():
             if re.search(options.filter, case.name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
                     runner.run(case, pathlib.Path(work))
+    if not options.real and re.search(options.filter, "resident"):
+        with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+            check_device_memory(runner, options.build, pathlib.Path(work))
     tally.finish()
 
 

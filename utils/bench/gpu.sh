@@ -8,12 +8,17 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build/release}
 [ $# -eq 0 ] || shift
-nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader || { echo "no NVIDIA GPU"; exit 1; }
+command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader ||
+  { echo "there is no NVIDIA GPU here: nothing was run"; echo "0 passed, 1 failed"; exit 1; }
 arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
 ptxas=$(command -v ptxas || true)
 flags=(--device=cuda "--gpu-arch=$arch" ${ptxas:+"--ptxas=$ptxas"})
 echo "== correctness on $arch"
 python3 test/Integration/gpu.py --build "$build" --real "$arch" | tee build/gpu-correctness.log | grep -v '^ok'
+echo "== training: 20 steps beside the CPU's"
+python3 test/Integration/gpu-training.py --build "$build" --real "$arch" | tee -a build/gpu-correctness.log | grep -v '^ok'
+echo "== ratios to PyTorch (cuBLAS, cuDNN); above 1 ours is faster"
+python3 utils/bench/gpu-ratios.py --build "$build" --arch "$arch"
 echo "== times: the same module on the GPU and, compiled for it, on the CPU"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -30,4 +35,4 @@ for model; do
     fi
   done
 done
-tail -n 1 build/gpu-correctness.log
+awk '/^[0-9]+ passed, [0-9]+ failed$/ { p += $1; f += $3 } END { print p " passed, " f " failed" }' build/gpu-correctness.log

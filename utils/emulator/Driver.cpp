@@ -202,6 +202,18 @@ int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
   return kOk;
 }
 
+int cuPointerGetAttribute(void *value, int attribute,
+                          unsigned long long pointer) {
+  std::lock_guard<std::mutex> lock(device);
+  constexpr int memoryType = 2;
+  if (attribute != memoryType ||
+      !isAllocated(reinterpret_cast<void *>(pointer), 1))
+    return kInvalidValue;
+  constexpr unsigned onDevice = 2;
+  std::memcpy(value, &onDevice, sizeof(onDevice));
+  return kOk;
+}
+
 int cuStreamCreate(void **stream, unsigned) {
   *stream = &problem;
   return kOk;

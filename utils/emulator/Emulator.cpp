@@ -3,6 +3,7 @@
 #include "Fiber.h"
 #include "Fragments.h"
 #include "SharedMemory.h"
+#include "Traffic.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -158,6 +159,14 @@ uint32_t currentThread() {
   return block.number * block.launch->threads + block.current->index;
 }
 
+void noteTraffic(const void *site, bool isShared, const void *address,
+                 uint32_t bytes) {
+  static Traffic &traffic = Traffic::get();
+  if (traffic.isWanted())
+    traffic.note(site, isShared, reinterpret_cast<uintptr_t>(address), bytes,
+                 block.current->index);
+}
+
 std::string run(const Launch &launch) {
   block.launch = &launch;
   block.problem.clear();
@@ -177,6 +186,8 @@ std::string run(const Launch &launch) {
       return block.problem;
     if (block.alive)
       return describeDeadlock();
+    if (Traffic::get().isWanted())
+      Traffic::get().endBlock(launch.name);
   }
   return "";
 }
@@ -258,12 +269,14 @@ void onnx_aot_emu_shared_load(const void *address, uint32_t bytes) {
   if (const char *what =
           block.shared.read(address, bytes, block.current->index))
     fail(what);
+  noteTraffic(__builtin_return_address(0), true, address, bytes);
 }
 
 void onnx_aot_emu_shared_store(const void *address, uint32_t bytes) {
   if (const char *what =
           block.shared.write(address, bytes, block.current->index))
     fail(what);
+  noteTraffic(__builtin_return_address(0), true, address, bytes);
 }
 
 } // extern "C"

@@ -1,6 +1,7 @@
 //===- GlobalMemory.cpp - the device's memory, watched --------------------===//
 #include "Emulator.h"
 #include "SharedMemory.h"
+#include "Traffic.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -123,6 +124,7 @@ extern "C" {
 
 void onnx_aot_emu_load(const void *address, uint32_t bytes) {
   Allocation *allocation = check(address, bytes, "reads");
+  noteTraffic(__builtin_return_address(0), false, address, bytes);
   size_t offset = toNumber(address) - toNumber(allocation->memory);
   for (size_t i = offset; i < offset + bytes; ++i)
     if (!allocation->written[i])
@@ -135,6 +137,7 @@ void onnx_aot_emu_load(const void *address, uint32_t bytes) {
 
 void onnx_aot_emu_store(const void *address, uint32_t bytes) {
   Allocation *allocation = check(address, bytes, "writes");
+  noteTraffic(__builtin_return_address(0), false, address, bytes);
   size_t offset = toNumber(address) - toNumber(allocation->memory);
   for (size_t i = offset; i < offset + bytes; ++i)
     allocation->written[i] = true;

@@ -12,6 +12,9 @@ namespace onnx_aot::emulator {
 void fail(const std::string &what);
 /// Number of the running thread in its launch.
 uint32_t currentThread();
+/// Counts an access of the running thread, if that is wanted.
+void noteTraffic(const void *site, bool isShared, const void *address,
+                 uint32_t bytes);
 /// Number of the running launch.
 extern uint32_t launchNumber;
 

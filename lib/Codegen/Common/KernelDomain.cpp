@@ -95,6 +95,18 @@ bool KernelDomain::alignLoops(linalg::GenericOp op) {
   return true;
 }
 
+KernelDomain KernelDomain::ofOne(linalg::GenericOp op) {
+  KernelDomain domain;
+  SmallVector<unsigned> loops;
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    domain.isReduction.push_back(kind == utils::IteratorType::reduction);
+    loops.push_back(loop);
+  }
+  domain.sizes = op.getStaticLoopRanges();
+  domain.loopDims[op] = loops;
+  return domain;
+}
+
 FailureOr<KernelDomain> KernelDomain::analyze(ArrayRef<linalg::GenericOp> ops) {
   KernelDomain domain;
   std::optional<SmallVector<unsigned>> reduced;

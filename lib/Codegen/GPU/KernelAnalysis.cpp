@@ -20,6 +20,23 @@ bool isDeviceType(Type type) {
   return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
 }
 
+bool isFoldable(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0)
+    return false;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    if (!init.get().getDefiningOp<linalg::FillOp>() ||
+        !map.isProjectedPermutation() ||
+        map.getNumResults() != op.getNumParallelLoops())
+      return false;
+    for (AffineExpr expr : map.getResults())
+      if (op.getIteratorTypesArray()[cast<AffineDimExpr>(expr).getPosition()] !=
+          utils::IteratorType::parallel)
+        return false;
+  }
+  return true;
+}
+
 bool isDeviceOp(Operation *op) {
   if (isa<linalg::IndexOp, tensor::ExtractOp>(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
@@ -80,9 +97,14 @@ LogicalResult KernelAnalysis::analyze() {
     if (failed(checkBody(op)))
       return failure();
   FailureOr<KernelDomain> analyzed = KernelDomain::analyze(ops);
-  if (failed(analyzed))
-    return fail("its loops do not share one space");
-  domain = *analyzed;
+  if (succeeded(analyzed)) {
+    domain = *analyzed;
+  } else {
+    fold = ops.size() == 1 && isFoldable(ops.front());
+    if (!fold)
+      return fail("its loops do not share one space");
+    domain = KernelDomain::ofOne(ops.front());
+  }
   for (unsigned dim = 0; dim < domain->getNumDims(); ++dim)
     if (failed(findSize(dim)))
       return failure();

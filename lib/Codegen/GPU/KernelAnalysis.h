@@ -37,6 +37,9 @@ public:
   llvm::LogicalResult analyze();
   llvm::StringRef getReason() const { return reason; }
 
+  /// One op that reduces by a body of its own, with any number of results.
+  bool isFold() const { return fold; }
+
   /// The lowest architecture that must run the kernel: 80 for sm_80.
   unsigned getArchitecture() const { return architecture; }
 
@@ -67,6 +70,7 @@ private:
   llvm::SmallVector<mlir::Type> types;
   unsigned architecture;
   std::string reason;
+  bool fold = false;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
   std::optional<codegen::KernelDomain> domain;
   llvm::SmallVector<SizeSource> sizes;
@@ -75,6 +79,10 @@ private:
 
 /// Element types that kernels load, store and compute with.
 bool isDeviceType(mlir::Type type);
+
+/// An op whose results each thread can compute alone, from initial scalars on:
+/// every result has a place of its own for each point of the parallel loops.
+bool isFoldable(mlir::linalg::GenericOp op);
 
 /// Operations that have code on the device without a library.
 bool isDeviceOp(mlir::Operation *op);

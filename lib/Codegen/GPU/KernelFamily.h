@@ -47,6 +47,8 @@ const KernelFamily &selectFamily(const KernelAnalysis &kernel);
 const KernelFamily &getTensorCoreFamily();
 /// Products of a tile through shared memory.
 const KernelFamily &getContractionFamily();
+/// A thread for each result of an op that reduces by a body of its own.
+const KernelFamily &getFoldFamily();
 /// A warp or block for each row that is reduced.
 const KernelFamily &getRowFamily();
 /// A thread for each result.

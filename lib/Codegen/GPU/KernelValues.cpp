@@ -166,8 +166,22 @@ Value KernelWriter::getNeutral(const Combiner &combiner) {
                                    *arith::getNeutralElement(combiner.op));
 }
 
-Value KernelWriter::getInitial(linalg::GenericOp op) {
-  return getScalar(getInitialScalar(op));
+Value KernelWriter::getInitial(linalg::GenericOp op, unsigned result) {
+  auto fill = op.getDpsInits()[result].getDefiningOp<linalg::FillOp>();
+  return getScalar(fill.getInputs()[0]);
+}
+
+SmallVector<Value> KernelWriter::step(linalg::GenericOp op, const Point &point,
+                                      ValueRange carried) {
+  IRMapping mapping;
+  bindInputs(op, point, mapping, [](OpOperand &) { return true; });
+  for (auto [init, value] : llvm::zip_equal(op.getDpsInitsMutable(), carried))
+    mapping.map(op.getMatchingBlockArgument(&init), value);
+  evaluateBody(op, point, mapping, [](Operation *) { return false; });
+  SmallVector<Value> values;
+  for (Value yielded : op.getBody()->getTerminator()->getOperands())
+    values.push_back(lookup(mapping, yielded));
+  return values;
 }
 
 Value KernelWriter::accumulate(linalg::GenericOp op, const Point &point,

@@ -128,7 +128,11 @@ public:
   mlir::Value combine(const codegen::Combiner &combiner, mlir::Value a,
                       mlir::Value b);
   mlir::Value getNeutral(const codegen::Combiner &combiner);
-  mlir::Value getInitial(mlir::linalg::GenericOp op);
+  mlir::Value getInitial(mlir::linalg::GenericOp op, unsigned result = 0);
+  /// An op's results after one more step, for ops that reduce by any body.
+  llvm::SmallVector<mlir::Value> step(mlir::linalg::GenericOp op,
+                                      const Point &point,
+                                      mlir::ValueRange carried);
   /// The value of a scalar of the kernel function.
   mlir::Value getScalar(mlir::Value value);
 

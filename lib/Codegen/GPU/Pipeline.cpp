@@ -22,6 +22,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   // Bodies may hold affine maps of indices, which kernels know as arithmetic.
   manager.addPass(createLowerAffinePass());
   manager.addPass(createFormKernels());
+  manager.addPass(createFormFolds());
   // Constants of the code are not in the device's memory.
   ExternalizeConstantsOptions constants;
   constants.maxInline = 0;

@@ -71,6 +71,7 @@ Status CudaDriver::findFunctions(void *library, const char *name) {
   find(destroyStream, "cuStreamDestroy_v2");
   find(synchronize, "cuStreamSynchronize");
   find(launch, "cuLaunchKernel");
+  find(pointerAttribute, "cuPointerGetAttribute");
   find(errorText, "cuGetErrorString");
   if (missing)
     return noDevice(concat("the CUDA driver ", quoted(name),
@@ -110,6 +111,14 @@ Status CudaDriver::failure(const char *what, CudaResult result) const {
   return Status(result == CUDA_DRIVER_OUT_OF_MEMORY ? ONNX_AOT_OUT_OF_MEMORY
                                                     : ONNX_AOT_DEVICE_FAILED,
                 concat(what, ": ", text, " (CUDA error ", result, ")"));
+}
+
+bool CudaDriver::isOnDevice(const void *memory) const {
+  unsigned type = 0;
+  return memory &&
+         !pointerAttribute(&type, CUDA_POINTER_MEMORY_TYPE,
+                           reinterpret_cast<uintptr_t>(memory)) &&
+         type == CUDA_MEMORY_TYPE_DEVICE;
 }
 
 Status CudaDriver::enter() const {

@@ -30,7 +30,9 @@ enum CudaConstants {
   CUDA_DRIVER_OUT_OF_MEMORY = 2,
   CUDA_MAJOR_ATTRIBUTE = 75,
   CUDA_MINOR_ATTRIBUTE = 76,
-  CUDA_STREAM_NON_BLOCKING = 1
+  CUDA_STREAM_NON_BLOCKING = 1,
+  CUDA_POINTER_MEMORY_TYPE = 2,
+  CUDA_MEMORY_TYPE_DEVICE = 2
 };
 
 /// The functions, and the device that modules run on. Made once, lives for
@@ -45,6 +47,9 @@ public:
 
   /// Makes the device's context current for the calling thread.
   Status enter() const;
+
+  /// True for the device's memory, false for any other address.
+  bool isOnDevice(const void *memory) const;
 
   int architecture = 0; ///< 80 for sm_80
 
@@ -70,6 +75,7 @@ public:
   CudaResult (*launch)(CudaFunction, unsigned, unsigned, unsigned, unsigned,
                        unsigned, unsigned, unsigned, CudaStream, void **,
                        void **) = nullptr;
+  CudaResult (*pointerAttribute)(void *, int, CudaPointer) = nullptr;
   CudaResult (*errorText)(CudaResult, const char **) = nullptr;
 
 private:

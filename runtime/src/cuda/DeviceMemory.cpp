@@ -19,13 +19,17 @@ static void *toPointer(uint64_t address) {
 //----------------------------------------------------------===//
 
 Expected<std::unique_ptr<DeviceMemory>>
-DeviceMemory::create(const CudaDriver &driver) {
+DeviceMemory::create(const CudaDriver &driver, CudaStream stream) {
   std::unique_ptr<DeviceMemory> made(new DeviceMemory(driver));
   if (Status status = driver.enter(); !status.ok())
     return status;
+  made->stream = stream;
+  if (stream)
+    return made;
   if (CudaResult result =
           driver.createStream(&made->stream, CUDA_STREAM_NON_BLOCKING))
     return driver.failure("no stream on the CUDA device", result);
+  made->ownsStream = true;
   return made;
 }
 
@@ -34,7 +38,8 @@ DeviceMemory::~DeviceMemory() {
     return;
   if (stream) {
     (void)driver.synchronize(stream);
-    (void)driver.destroyStream(stream);
+    if (ownsStream)
+      (void)driver.destroyStream(stream);
   }
   for (auto &[begin, region] : regions)
     recycle(region);
@@ -82,6 +87,7 @@ Status DeviceMemory::beginRun(std::shared_ptr<const DeviceModule> newModule,
     recycle(region);
     place = regions.erase(place);
   }
+  usesHost = false;
   module = std::move(newModule);
   report = std::move(newReport);
   if (bytes) {
@@ -109,13 +115,20 @@ void DeviceMemory::add(const void *memory, uint64_t bytes, bool isValid) {
       added.end <= place->second.end &&
       (!place->second.isOwned || place->second.isKept))
     return;
-  valid.set(added.begin, added.end, {isValid, false});
+  if (driver.isOnDevice(memory)) {
+    added.isOnDevice = true;
+    added.isOwned = false;
+  }
+  valid.set(added.begin, added.end,
+            {isValid && !added.isOnDevice, isValid && added.isOnDevice});
   while (place != regions.end() && place->second.begin < added.end) {
     added.begin = std::min(added.begin, place->second.begin);
     added.end = std::max(added.end, place->second.end);
     recycle(place->second);
     place = regions.erase(place);
   }
+  if (added.isOnDevice)
+    added.device = added.begin;
   regions[added.begin] = added;
 }
 
@@ -132,11 +145,15 @@ Status DeviceMemory::finishOutput(const void *memory, uint64_t bytes) {
   auto place = findRegion(toAddress(memory));
   if (place != regions.end() && place->second.isKept && !place->second.isLent)
     return Status();
+  if (place != regions.end() && place->second.isOnDevice)
+    return Status();
   return accessOnHost(toAddress(memory), bytes, ONNX_AOT_READ);
 }
 
 Status DeviceMemory::finishRun() {
   report = nullptr;
+  if (!ownsStream && !usesHost)
+    return Status();
   if (CudaResult result = driver.synchronize(stream))
     return driver.failure("the device failed", result);
   return Status();
@@ -253,7 +270,7 @@ Status DeviceMemory::accessOnDevice(uint64_t address, uint64_t bytes,
                 [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
                   if (!state.host || state.device || result)
                     return;
-                  copied = true;
+                  copied = usesHost = true;
                   result =
                       driver.toDevice(region->device + (begin - region->begin),
                                       toPointer(begin), end - begin, stream);
@@ -275,7 +292,7 @@ Status DeviceMemory::copyToHost(const Region &region, uint64_t address,
               [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
                 if (state.host || !state.device || result)
                   return;
-                copied = true;
+                copied = usesHost = true;
                 result = driver.toHost(toPointer(begin),
                                        region.device + (begin - region.begin),
                                        end - begin, stream);
@@ -292,6 +309,11 @@ Status DeviceMemory::accessOnHost(uint64_t address, uint64_t bytes,
   Region *region = nullptr;
   if (Status status = find(address, bytes, region); !status.ok())
     return status;
+  usesHost = true;
+  if (region->isOnDevice)
+    return invalidArgument(
+        "a part of the model that runs on the host uses an input or output "
+        "that is given in device memory: give it in host memory");
   bool copied = false;
   if (access & ONNX_AOT_READ)
     if (Status status = copyToHost(*region, address, bytes, copied);

@@ -24,7 +24,7 @@ public:
   using Report = std::function<void(const Status &)>;
 
   static Expected<std::unique_ptr<DeviceMemory>>
-  create(const CudaDriver &driver);
+  create(const CudaDriver &driver, CudaStream stream);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
   DeviceMemory &operator=(const DeviceMemory &) = delete;
@@ -34,14 +34,15 @@ public:
   Status beginRun(std::shared_ptr<const DeviceModule> module,
                   const void *weights, uint64_t bytes, Report report);
   /// Mirrors host memory whose contents are valid, or are nothing yet. What is
-  /// kept stays as it is.
+  /// kept stays as it is; device memory is used in place.
   void add(const void *memory, uint64_t bytes, bool isValid);
   /// Forgets memory that goes away.
   void remove(const void *memory);
   /// Makes a result valid on the host, unless it is kept and was not lent.
   Status finishOutput(const void *memory, uint64_t bytes);
 
-  /// Waits for the device: the caller's memory is the caller's again.
+  /// Waits for the device, unless all of the run was on it and on the caller's
+  /// stream: the caller's memory is the caller's again.
   Status finishRun();
 
   //===--- Memory that is kept from run to run ----------------------------===//
@@ -68,6 +69,7 @@ private:
     CudaPointer device = 0;
     bool isOwned = true; ///< the weights' mirror is the module's
     bool isKept = false, isLent = false;
+    bool isOnDevice = false; ///< the caller's device memory: no host has it
   };
   /// By the addresses that they begin at; they do not overlap.
   using Regions = std::map<uint64_t, Region>;
@@ -107,6 +109,8 @@ private:
   std::shared_ptr<const DeviceModule> module;
   const CudaDriver &driver;
   CudaStream stream = nullptr;
+  bool ownsStream = false;
+  bool usesHost = false; ///< the run has read or written host memory
   Regions regions;
   std::vector<Block> unused;
   ValidRanges valid;

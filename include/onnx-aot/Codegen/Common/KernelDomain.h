@@ -25,6 +25,9 @@ public:
   static mlir::FailureOr<KernelDomain>
   analyze(llvm::ArrayRef<mlir::linalg::GenericOp> ops);
 
+  /// The loops of one op, whatever its body makes of what it reduces.
+  static KernelDomain ofOne(mlir::linalg::GenericOp op);
+
   unsigned getNumDims() const { return isReduction.size(); }
   bool isReductionDim(unsigned dim) const { return isReduction[dim]; }
   llvm::SmallVector<unsigned> getParallelDims() const { return dims(false); }

@@ -23,6 +23,17 @@ def OutlineBufferOps : Pass<"gpu-outline-buffer-ops", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def FormFolds : Pass<"gpu-form-folds", "::mlir::ModuleOp"> {
+  let summary = "Make kernels of reductions by a body of their own";
+  let description = [{
+    What `form-kernels` leaves: a `linalg.generic` on tensors whose body makes any
+    number of results of what it reduces (a maximum and its place), from constants
+    on. It becomes a launch of a kernel that holds the op alone.
+  }];
+  let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def EmitDeviceKernels : Pass<"gpu-emit-device-kernels", "::mlir::ModuleOp"> {
   let summary = "Write device code for every launched kernel";
   let description = [{

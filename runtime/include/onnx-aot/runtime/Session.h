@@ -19,6 +19,8 @@ struct SessionOptions {
   /// Scratch memory for all runs, or null: then the session has its own.
   void *arena = nullptr;
   uint64_t arenaBytes = 0;
+  /// For modules with device code: the CUstream that all work goes to, or null.
+  void *stream = nullptr;
 };
 
 /// A module with the memory for one run at a time; see c_api.h for the rules.

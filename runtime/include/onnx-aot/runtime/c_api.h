@@ -135,7 +135,8 @@ ONNX_AOT_API OnnxAotCode onnxAotModulePlan(const OnnxAotLoadedModule *module,
 typedef struct OnnxAotTensor {
   /** Aligned to its element. Not written when an input, unless the module says
    *  ONNX_AOT_VALUE_IN_OUT of it: that one holds its new value after the run.
-   */
+   *  A module with device code also takes device memory here, which it uses in
+   *  place. */
   void *data;
   uint64_t bytes; /**< size of the memory at `data` */
   int32_t type;   /**< OnnxAotType */
@@ -168,6 +169,10 @@ typedef struct OnnxAotSessionOptions {
                               ONNX_AOT_ALIGNMENT; null: the session's own */
   uint64_t
       arena_bytes; /**< size of `arena`; a run that needs more is refused */
+  /** For modules with device code: the CUstream, of the device's primary
+   *  context, that all work goes to. It must outlive the session. Null: one of
+   *  the session's own. */
+  void *stream;
 } OnnxAotSessionOptions;
 
 /** Fills in the defaults: always start from them. */
@@ -191,7 +196,12 @@ ONNX_AOT_API void onnxAotSessionRelease(OnnxAotSession *session);
  *  is written there if `bytes` suffice; it must not overlap an input, another
  *  output or the arena. `type` is 0 or what the caller expects; `rank` and
  *  `dims` are not read. After a successful run every field is filled in
- *  (`bytes` is then the size of the tensor). */
+ *  (`bytes` is then the size of the tensor).
+ *
+ *  The run is over when this returns, with one exception: if all inputs and
+ *  outputs lie in device memory and the session works on the caller's stream,
+ *  then the results are there for what follows on that stream, and a failure of
+ *  the device is told by the next call that waits for it. */
 ONNX_AOT_API OnnxAotCode onnxAotSessionRun(
     OnnxAotSession *session, const OnnxAotTensor *inputs, int32_t num_inputs,
     OnnxAotTensor *outputs, int32_t num_outputs, OnnxAotError *error);
