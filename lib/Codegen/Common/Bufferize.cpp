@@ -172,6 +172,98 @@ void separateEmptyTensors(func::FuncOp entry, IRRewriter &rewriter) {
   llvm::for_each(empties, separate);
 }
 
+/// From this many slices on, a tensor put together of them is a buffer before
+/// the analysis: that compares each write of a chain with all others for each
+/// of its ops, which takes cubic time.
+constexpr size_t kManySlices = 16;
+
+/// The slices that are inserted one after the other into a new tensor which
+/// ends as `last`, and which nothing reads before that.
+SmallVector<tensor::InsertSliceOp> getSlices(tensor::InsertSliceOp last) {
+  SmallVector<tensor::InsertSliceOp> slices{last};
+  while (auto before =
+             slices.back().getDest().getDefiningOp<tensor::InsertSliceOp>()) {
+    if (!before->hasOneUse() || before->getBlock() != last->getBlock())
+      return {};
+    slices.push_back(before);
+  }
+  auto empty = slices.back().getDest().getDefiningOp<tensor::EmptyOp>();
+  if (!empty || empty->getBlock() != last->getBlock())
+    return {};
+  std::reverse(slices.begin(), slices.end());
+  return slices;
+}
+
+/// The argument of the entry that `value` is written to and nothing else.
+Value getOutputBuffer(Value value) {
+  if (!value.hasOneUse())
+    return {};
+  auto use = dyn_cast<MaterializeInDestinationOp>(*value.user_begin());
+  if (!use || use.getSource() != value || !use.getRestrict() ||
+      !use.getWritable())
+    return {};
+  auto argument = dyn_cast<BlockArgument>(use.getDest());
+  return argument && isa<MemRefType>(argument.getType()) ? argument : Value();
+}
+
+/// Writes each slice of a long chain into its part of one buffer.
+void insertIntoBuffer(tensor::InsertSliceOp last, IRRewriter &rewriter) {
+  SmallVector<tensor::InsertSliceOp> slices = getSlices(last);
+  if (slices.size() < kManySlices)
+    return;
+  auto empty = slices.front().getDest().getDefiningOp<tensor::EmptyOp>();
+  auto type = MemRefType::get(last.getType().getShape(),
+                              last.getType().getElementType());
+  Value output = getOutputBuffer(last.getResult());
+  Value buffer = output && output.getType() == type ? output : Value();
+  if (!buffer) {
+    rewriter.setInsertionPoint(empty);
+    buffer = memref::AllocOp::create(rewriter, empty.getLoc(), type,
+                                     empty.getDynamicSizes(),
+                                     rewriter.getI64IntegerAttr(64));
+  }
+  for (tensor::InsertSliceOp slice : slices) {
+    rewriter.setInsertionPoint(slice);
+    auto partType = memref::SubViewOp::inferRankReducedResultType(
+        slice.getSourceType().getShape(), type, slice.getMixedOffsets(),
+        slice.getMixedSizes(), slice.getMixedStrides());
+    Value part = memref::SubViewOp::create(
+        rewriter, slice.getLoc(), cast<MemRefType>(partType), buffer,
+        slice.getMixedOffsets(), slice.getMixedSizes(),
+        slice.getMixedStrides());
+    MaterializeInDestinationOp::create(rewriter, slice.getLoc(),
+                                       /*result=*/Type(), slice.getSource(),
+                                       part, /*restrict=*/true,
+                                       /*writable=*/true);
+  }
+  if (buffer == output)
+    rewriter.eraseOp(*last->user_begin());
+  else
+    rewriter.replaceAllUsesWith(
+        last.getResult(),
+        ToTensorOp::create(rewriter, last.getLoc(), last.getType(), buffer,
+                           /*restrict=*/true, /*writable=*/true)
+            .getResult());
+  for (tensor::InsertSliceOp slice : llvm::reverse(slices))
+    rewriter.eraseOp(slice);
+  if (empty.use_empty())
+    rewriter.eraseOp(empty);
+}
+
+/// Finds the ends of the chains.
+void insertIntoBuffers(func::FuncOp entry, IRRewriter &rewriter) {
+  SmallVector<tensor::InsertSliceOp> ends;
+  entry.walk([&](tensor::InsertSliceOp op) {
+    bool goesOn = op->hasOneUse() &&
+                  isa<tensor::InsertSliceOp>(*op->user_begin()) &&
+                  op->use_begin()->getOperandNumber() == 1;
+    if (!goesOn)
+      ends.push_back(op);
+  });
+  for (tensor::InsertSliceOp end : ends)
+    insertIntoBuffer(end, rewriter);
+}
+
 struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
   void runOnOperation() override {
     func::FuncOp entry = getEntry(getOperation());
@@ -186,6 +278,7 @@ struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
         carryInPlace(loop.getYieldOp(), loop.getAfterArguments(), rewriter);
     });
     separateEmptyTensors(entry, rewriter);
+    insertIntoBuffers(entry, rewriter);
     OneShotBufferizationOptions options;
     options.allowReturnAllocsFromLoops = true;
     BufferizationState state;

@@ -92,23 +92,28 @@ void resolveTensorDims(func::FuncOp entry) {
   resolveEntryDims(entry);
 }
 
-bool dependsOnSymbolsOnly(Value value, SetVector<Operation *> *slice) {
+static bool collectSymbolSlice(Value value, SetVector<Operation *> &slice) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return isa<IndexType>(value.getType()) &&
            isa<func::FuncOp>(argument.getOwner()->getParentOp());
   Operation *op = value.getDefiningOp();
-  if (slice && slice->contains(op))
+  if (slice.contains(op))
     return true;
   if (op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
       !llvm::all_of(op->getResultTypes(),
                     [](Type type) { return type.isIntOrIndexOrFloat(); }))
     return false;
   for (Value operand : op->getOperands())
-    if (!dependsOnSymbolsOnly(operand, slice))
+    if (!collectSymbolSlice(operand, slice))
       return false;
-  if (slice)
-    slice->insert(op);
+  slice.insert(op);
   return true;
+}
+
+bool dependsOnSymbolsOnly(Value value, SetVector<Operation *> *slice) {
+  // Sizes use one another many times over, so each is followed once only.
+  SetVector<Operation *> own;
+  return collectSymbolSlice(value, slice ? *slice : own);
 }
 
 } // namespace onnx_aot::codegen

@@ -20,6 +20,10 @@ namespace onnx_aot {
 
 namespace {
 
+/// The scheduler of the machine code takes quadratic time in the loads of one
+/// loop body; this many keep every vector unit busy.
+constexpr unsigned kMaxOperands = 64;
+
 /// Which producers are merged into which consumers.
 bool shouldFuse(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
@@ -27,6 +31,8 @@ bool shouldFuse(OpOperand *operand) {
   if (!producer || !consumer || !isPointwise(producer))
     return false;
   if (producer->getNumResults() != 1)
+    return false;
+  if (producer.getNumDpsInputs() + consumer.getNumDpsInputs() > kMaxOperands)
     return false;
   // Reading through a permutation or a broadcast costs the consumer nothing.
   if (isDataMovement(producer) &&
