@@ -115,6 +115,8 @@ case("Where", [np.array([True, False]), f32(NAN, 1), f32(2, INF)], f32(NAN, INF)
 
 case("Exp", [f32(89, -INF, INF, NAN, 0)], f32(INF, 0, INF, NAN, 1))
 case("Log", [f32(0, -1, INF, 1)], f32(-INF, NAN, INF, 0))
+case("Log", [f32(1e-40, 1e-44, 1e-38, 1.17e-38)], np.log(np.array([1e-40, 1e-44, 1e-38, 1.17e-38], np.float32).astype(
+    np.float64)).astype(np.float32), rtol=1e-6)
 case("Sqrt", [f32(-1, 0, INF, 2)], f32(NAN, 0, INF, np.sqrt(np.float32(2))))
 case("Tanh", [f32(INF, -INF, NAN, 20)], f32(1, -1, NAN, 1), rtol=1e-6)
 case("Erf", [f32(INF, -INF, NAN, 6)], f32(1, -1, NAN, 1), rtol=1e-6)
@@ -173,6 +175,7 @@ reduce("ReduceLogSumExp", f32(-INF, -INF), [0], f32(-INF))
 reduce("ReduceLogSumExp", f32(INF, 1), [0], f32(INF))
 reduce("ReduceLogSumExp", f32(1000, 1000), [0], f32(1000 + np.log(2)), rtol=1e-6)
 reduce("ReduceLogSum", empty(0), [0], f32(-INF))
+reduce("ReduceLogSum", f32(1e-40, 1e-40), [0], f32(-91.41026), rtol=1e-6)
 reduce("ReduceL2", np.array([3, 4], np.int32), [0], np.array([5], np.int32))
 reduce("ReduceMax", f32(1, NAN, 3), [0], f32(NAN))
 reduce("ReduceMin", f32(1, NAN, 3), [-1], f32(NAN))
@@ -234,6 +237,9 @@ case("Squeeze", [X[:, None, :, None], i64(1)], X[:, :, None])
 case("Split", [X[0], i64(0, 3, 0)], X[0][:0], X[0], X[0][3:])
 case("Slice", [X, i64(3), i64(9), i64(1)], X[:, 3:])
 case("Slice", [X, i64(4, 0), i64(9, 2), i64(2, 1)], X[:, 0:2, 4:])
+for step in (-2**63, -2**63 + 1, -2**31, 2**63 - 1):
+    case("Slice", [X, i64(9 if step < 0 else -9), i64(-9 if step < 0 else 9), i64(1), i64(step)],
+         X[:, -1:] if step < 0 else X[:, :1])
 
 
 def build_model(cases, constant):

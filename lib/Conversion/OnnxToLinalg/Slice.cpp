@@ -7,6 +7,8 @@
 
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace onnx_aot;
 
@@ -36,6 +38,9 @@ AxisSlice clampAtRuntime(OpBuilder &builder, Location loc, Value size,
             builder.getIndexAttr(*constantStep)};
   }
   Value zero = b.constant(0), one = b.constant(1);
+  // The most negative step, which has no absolute value, takes one element as
+  // any other step beyond the size does.
+  step = b.max(step, b.constant(-std::numeric_limits<int64_t>::max()));
   Value backward = b.isNegative(step);
   // Going backward, positions are in [0, size - 1] and the end may be -1.
   Value lowest = b.select(backward, b.constant(-1), zero);
@@ -46,7 +51,6 @@ AxisSlice clampAtRuntime(OpBuilder &builder, Location loc, Value size,
   Value first = b.max(b.min(fromEnd(start), highest), zero);
   Value last = b.max(b.min(fromEnd(end), highest), lowest);
   Value distance = b.select(backward, b.sub(first, last), b.sub(last, first));
-  // The most negative step takes one element, as any step beyond the size.
   Value stride = b.max(b.select(backward, b.sub(zero, step), step), one);
   Value count = b.div(
       b.add(b.max(distance, zero), b.sub(b.min(stride, b.add(size, one)), one)),
