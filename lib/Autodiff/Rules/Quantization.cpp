@@ -69,10 +69,24 @@ static LogicalResult accumulateScale(OpTy op, Value scale, Value each,
                                      GradientBuilder &b) {
   if (!b.isActive(scale))
     return success();
-  if (op.getBlockSize() != 0)
-    return b.unsupported(op, "has no gradient for the scales of blocks");
   int64_t rank = b.getRank(each), axis = op.getAxis();
   axis = axis < 0 ? axis + rank : axis;
+  if (int64_t block = op.getBlockSize(); block != 0) {
+    // (.., blocks, block, ..), the last block filled up with zeros.
+    Value blocks = b.sizeOf(scale, axis);
+    Value missing =
+        b.sub(b.mul(blocks, b.integers({block})), b.sizeOf(each, axis));
+    Value full = b.create<PadOp>(each, b.concat({b.integers({0}), missing}),
+                                 Value(), b.integers({axis}), "constant");
+    SmallVector<Value> cut{blocks, b.integers({block})};
+    if (axis > 0)
+      cut.insert(cut.begin(), getSizes(b, each, 0, axis));
+    if (axis + 1 < rank)
+      cut.push_back(getSizes(b, each, axis + 1));
+    b.accumulate(scale, b.sum(b.reshape(full, b.concat(cut)), {axis + 1},
+                              /*keepDims=*/false));
+    return success();
+  }
   bool isWhole = b.getRank(scale) == 0 || getShape(scale)->front().isStatic(1);
   SmallVector<int64_t> axes;
   for (int64_t i = 0; i < rank; ++i)

@@ -37,6 +37,14 @@ Parameters getParameters(StringRef name) {
       .Default({});
 }
 
+bool isKnownActivation(StringRef name) {
+  constexpr StringLiteral names[] = {
+      "relu",        "tanh",     "sigmoid",         "affine",
+      "leakyrelu",   "elu",      "thresholdedrelu", "scaledtanh",
+      "hardsigmoid", "softsign", "softplus"};
+  return llvm::is_contained(names, name);
+}
+
 Value applyActivation(GradientBuilder &b, const Activation &f,
                       std::optional<float> clip, Value x) {
   if (clip)
@@ -273,6 +281,9 @@ FailureOr<Layer> makeLayer(OpTy op, GradientBuilder &b, int64_t gates,
     Activation f;
     f.name = names ? cast<StringAttr>((*names)[i]).getValue().lower()
                    : defaults[i % count].str();
+    if (!isKnownActivation(f.name))
+      return b.unsupported(op, "has no gradient with activation \"" + f.name +
+                                   "\"");
     Parameters parameters = getParameters(f.name);
     f.alpha = take(parameters.alpha, op.getActivationAlpha(), nextAlpha);
     f.beta = take(parameters.beta, op.getActivationBeta(), nextBeta);

@@ -147,6 +147,16 @@ FailureOr<SmallVector<Value>> RoiAlign::decompose(ArrayRef<Value> in) {
 
 /// y[r] = means or maxima of samples in the bins of region r
 static LogicalResult gradRoiAlign(RoiAlignOp op, GradientBuilder &b) {
+  // Products of them must not overflow.
+  constexpr int64_t kMaxSize = 1 << 12;
+  for (int64_t size : {static_cast<int64_t>(op.getOutputHeight()),
+                       static_cast<int64_t>(op.getOutputWidth()),
+                       static_cast<int64_t>(op.getSamplingRatio())})
+    if (size > kMaxSize)
+      return b.unsupported(op, "has no gradient for a size or sampling_ratio "
+                               "of " +
+                                   Twine(size) + " (supported: up to " +
+                                   Twine(kMaxSize) + ")");
   RoiAlign rule(op, b);
   return differentiateAs(
       op, b, {op.getX(), op.getRois()},

@@ -14,6 +14,25 @@ static Value fitAxis(GradientBuilder &b, Value x, int64_t axis, Value size) {
   return b.create<PadOp>(x, pads, Value(), b.integers({axis}), "constant");
 }
 
+/// A real y from the first half of its transform: the transform of dy, where
+/// what stands for two mirrored entries counts twice.
+static Value gradRealInverse(DFTOp op, int64_t axis, GradientBuilder &b) {
+  Value dy = b.getGradient(op.getOutput());
+  Value half = b.create<DFTOp>(dy, Value(), b.integer(axis), /*inverse=*/0,
+                               /*onesided=*/1);
+  Value size = b.sizeOf(dy, axis), entry = createIota(b, b.sizeOf(half, axis));
+  Value isSingle =
+      b.create<OrOp>(b.create<EqualOp>(entry, b.integer(0)),
+                     b.create<EqualOp>(b.mul(entry, b.integers({2})), size));
+  Value weight = b.div(b.where(isSingle, b.scalar(1.0, dy), b.scalar(2.0, dy)),
+                       b.castLike(size, dy));
+  SmallVector<int64_t> later;
+  for (int64_t i = axis + 1; i < b.getRank(dy); ++i)
+    later.push_back(i - axis);
+  Value dx = b.mul(half, b.unsqueeze(weight, later));
+  return fitAxis(b, dx, axis, b.sizeOf(op.getInput(), axis));
+}
+
 /// Y = F X along an axis, where the transform may see less or more than x, and
 /// show less than all of Y. The adjoint of F is the inverse transform without
 /// its division.
@@ -30,8 +49,10 @@ static LogicalResult gradDft(DFTOp op, GradientBuilder &b) {
     axis = given->front();
   }
   axis = axis < 0 ? axis + rank : axis;
-  if (op.getInverse() && op.getOnesided())
-    return b.unsupported(op, "with inverse and onesided has no gradient");
+  if (op.getInverse() && op.getOnesided()) {
+    b.accumulate(x, gradRealInverse(op, axis, b));
+    return success();
+  }
   Value length = b.sizeOf(x, axis);
   if (op.getDftLength())
     length = b.reshape(b.cast(op.getDftLength(), b.getBuilder().getI64Type()),

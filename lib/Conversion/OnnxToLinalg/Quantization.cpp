@@ -148,10 +148,11 @@ struct LowerDequantizeLinear : OnnxLowering<onnx::DequantizeLinearOp> {
                                               op.getAxis(), op.getBlockSize());
     Type elementType = onnx::getElementType(op.getY());
     if (failed(layout) ||
-        !isa<Float16Type, BFloat16Type, Float32Type>(elementType))
+        !isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(elementType))
       return unsupported(op,
                          "result type is not supported (supported: float32, "
-                         "float16, bfloat16)");
+                         "float16, bfloat16, double)");
+    Type wide = elementType.isF64() ? elementType : rewriter.getF32Type();
     SmallVector<GeneratedInput> inputs{{x, getAllDims(x)}};
     Parameter scale(rewriter, op, adaptor.getXScale(), x, *layout, inputs);
     std::optional<Parameter> offset;
@@ -167,8 +168,9 @@ struct LowerDequantizeLinear : OnnxLowering<onnx::DequantizeLinearOp> {
             Value point = decoder.decode(b, l, offset->read(b, l, at, args));
             value = scalars.sub(value, point);
           }
-          value = scalars.convert(value, b.getF32Type(), false);
-          Value factor = scalars.widen(scale.read(b, l, at, args));
+          value = scalars.convert(value, wide, false);
+          Value factor =
+              scalars.convert(scale.read(b, l, at, args), wide, false);
           return scalars.convert(scalars.mul(value, factor), elementType,
                                  false);
         });

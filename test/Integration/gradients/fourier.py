@@ -22,6 +22,12 @@ for shape, length, axis, inverse, onesided in (((2, 8, 2), None, 1, 0, 0), ((1, 
          forward=lambda x, n=None, a=-2, i=inverse, o=onesided: dft(x, n, a, i, o))
 
 
+for shape, length, axis in (((1, 4, 2), None, 1), ((2, 4, 2), 7, 1), ((1, 5, 2), 6, 1), ((3, 2, 2), 8, 1), ((2, 3, 2, 2), 4, 1)):
+    inputs = [normal(*shape), None if length is None else np.array(length, np.int64), np.array(axis, np.int64)]
+    case("DFT", inputs, inverse=1, onesided=1,
+         forward=lambda x, n=None, a=1: np.fft.irfft(x[..., 0] + 1j * x[..., 1], n=None if n is None else int(n), axis=int(a))[..., None])
+
+
 def stft(signal, step, window=None, length=None, onesided=1):
     length = len(window) if length is None else int(length)
     signal = signal if signal.ndim == 3 else signal[..., None]

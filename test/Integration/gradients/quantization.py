@@ -49,6 +49,16 @@ for op in ("QuantizeLinear", "DequantizeLinear"):
     pair(op, normal(0, 3), np.array(0.1), np.array(7, np.uint16))
     pair(op, normal(2, 5, scale=3.0), np.array(0.01), np.array(0, np.int8))
 
+# A scale for each block, the last of which may be shorter.
+for shape, axis, block in (((2, 6), 1, 3), ((5, 2), 0, 2), ((2, 7, 2), 1, 4)):
+    x = (np.arange(np.prod(shape)).reshape(shape) * 7 % 23 - 11).astype(np.int8)
+    blocks = [-(-n // block) if i == axis else n for i, n in enumerate(shape)]
+    nodes = [helper.make_node("Cast", ["x1"], ["scale"], to=TensorProto.FLOAT),
+             helper.make_node("DequantizeLinear", ["x0", "scale"], ["single"], axis=axis, block_size=block),
+             helper.make_node("Cast", ["single"], ["y0"], to=TensorProto.DOUBLE)]
+    case("DequantizeLinear", [x, uniform(0.01, 0.02, *blocks)], nodes=nodes, rtol=1e-5, fixed=(1,), why="single precision",
+         forward=lambda x, s, axis=axis, block=block: x * np.repeat(s, block, axis=axis).take(range(x.shape[axis]), axis=axis))
+
 # Scale and zero point follow x, but count as constants.
 for shape in ((3, 4), (7,), (), (1, 3), (2, 3, 2)):
     nodes = [helper.make_node("Cast", ["x0"], ["single"], to=TensorProto.FLOAT),
