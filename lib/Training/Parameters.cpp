@@ -105,6 +105,22 @@ static FailureOr<SmallVector<bool>> findReachable(ModuleOp model,
   return reachable;
 }
 
+/// Says which initializers stay as they are because their graph is a branch or
+/// the body of a loop.
+static void warnOfInnerInitializers(func::FuncOp entry,
+                                    const NameFilter &frozen) {
+  entry.walk([&](onnx::ConstantOp op) {
+    auto name = op->getAttrOfType<StringAttr>(onnx::kNameAttr);
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    if (op->getParentOp() != entry && name && type && type.getRank() > 0 &&
+        isa<FloatType>(type.getElementType()) && !frozen.matches(name))
+      emitWarning(op.getLoc())
+          << "initializer '" << name.getValue()
+          << "' of a branch or loop body is not trained: only those of the "
+             "main graph are";
+  });
+}
+
 FailureOr<std::vector<std::pair<Initializer, OnnxAotParameterKind>>>
 onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options) {
   auto entry = model.lookupSymbol<func::FuncOp>("main");
@@ -121,6 +137,8 @@ onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options) {
       return entry.emitError("no initializer of floats is called '")
              << unused << "'";
 
+  if (trainable.empty())
+    warnOfInnerInitializers(entry, frozen);
   SmallVector<bool> wanted;
   for (const Initializer &initializer : initializers) {
     bool isUpdated = false;
