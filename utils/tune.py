@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402
 
 CANDIDATES = {
-    "panel_vectors": [1, 3, 4], "max_rows": [4, 6, 7, 10, 12], "cached_bytes": [64 << 10, 128 << 10, 512 << 10, 1 << 20],
+    "panel_vectors": [1, 2, 3, 4], "max_rows": [4, 6, 7, 10, 12], "cached_bytes": [64 << 10, 128 << 10, 512 << 10, 1 << 20],
     "task_points": [4 << 10, 64 << 10, 256 << 10], "block_bytes": [32 << 10, 64 << 10, 256 << 10], "winograd": [False],
 }
 GAIN = 0.99

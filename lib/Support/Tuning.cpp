@@ -19,7 +19,7 @@ struct Field {
 } // namespace
 
 static constexpr Field kFields[] = {
-    {"panel_vectors", &Tuning::panelVectors, 1, 8},
+    {"panel_vectors", &Tuning::panelVectors, 0, 8},
     {"max_rows", &Tuning::maxRows, 1, 30},
     {"cached_bytes", &Tuning::cachedBytes, 1 << 12, 1 << 30},
     {"task_points", &Tuning::taskPoints, 1, int64_t(1) << 40},

@@ -16,8 +16,9 @@ namespace onnx_aot {
 
 /// The numbers that may be measured.
 struct Tuning {
-  /// Vectors of a panel of the right-hand side of products.
-  int64_t panelVectors = 2;
+  /// Vectors of a panel of the right-hand side of products; 0 for as many as
+  /// suit the registers and the columns.
+  int64_t panelVectors = 0;
   /// Rows of a tile of products at most.
   int64_t maxRows = 14;
   /// Bytes of the left-hand side that stay in cache while panels go by.

@@ -385,12 +385,23 @@ bool onnx_aot::cpu::isPanelMap(AffineMap map) {
   });
 }
 
+/// Of 16 registers, 4 rows by 3 vectors use as many as 6 by 2 and load less,
+/// unless the last of the wider panels is mostly padding.
+static bool isWidePanelFull(int64_t n, int64_t lanes, const Target &target) {
+  if (target.vectorRegisters >= 32 || ShapedType::isDynamic(n))
+    return false;
+  int64_t padding = llvm::alignTo(n, 3 * lanes) - n;
+  return padding * 32 <= n;
+}
+
 int64_t onnx_aot::cpu::getPanelWidth(int64_t n, int64_t m,
                                      unsigned elementBytes,
                                      const Target &target) {
   int64_t lanes = std::max<int64_t>(1, target.vectorBytes / elementBytes);
   // One row has no reuse: more vectors hide the latency of the additions.
   int64_t vectors = m == 1 ? 4 : target.tuning.panelVectors;
+  if (vectors == 0)
+    vectors = isWidePanelFull(n, lanes, target) ? 3 : 2;
   if (!ShapedType::isDynamic(n))
     vectors = std::clamp<int64_t>(llvm::divideCeil(n, lanes), 1, vectors);
   return vectors * lanes;

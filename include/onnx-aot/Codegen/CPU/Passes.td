@@ -33,8 +33,8 @@ def EmitKernels : Pass<"cpu-emit-kernels", "::mlir::ModuleOp"> {
            "Width of a vector register in bytes">,
     Option<"vectorRegisters", "vector-registers", "unsigned", "16",
            "Number of vector registers">,
-    Option<"panelVectors", "panel-vectors", "int64_t", "2",
-           "Vectors of a panel">,
+    Option<"panelVectors", "panel-vectors", "int64_t", "0",
+           "Vectors of a panel; 0 for as many as suit">,
     Option<"maxRows", "max-rows", "int64_t", "14", "Rows of a tile at most">,
     Option<"cachedBytes", "cached-bytes", "int64_t", "262144",
            "Bytes of the rows that stay in cache while panels go by">,
@@ -61,8 +61,8 @@ def PackOperands : Pass<"cpu-pack-operands", "::mlir::func::FuncOp"> {
            "Width of a vector register in bytes">,
     Option<"vectorRegisters", "vector-registers", "unsigned", "16",
            "Number of vector registers">,
-    Option<"panelVectors", "panel-vectors", "int64_t", "2",
-           "Vectors of a panel">
+    Option<"panelVectors", "panel-vectors", "int64_t", "0",
+           "Vectors of a panel; 0 for as many as suit">
   ];
 }
 
