@@ -23,6 +23,7 @@ suites=(
   attention
   ulp
   contrib
+  custom-ops
   training
   gradients
   gpu
@@ -66,6 +67,7 @@ suite() {
     ulp-full) python test/Integration/ulp.py --full ;;
     convolutions) python test/Integration/convolutions.py ;;
     contrib) python test/Integration/contrib.py --jobs "$jobs" ;;
+    custom-ops) python test/Integration/custom_ops.py ;;
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
     gradients) python test/Integration/gradients.py ;;

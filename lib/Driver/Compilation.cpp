@@ -91,6 +91,7 @@ LogicalResult Compilation::import() {
     ImportOptions options;
     options.dims.append(invocation.dims.begin(), invocation.dims.end());
     options.nameInitializers = invocation.training.has_value();
+    options.customOps = invocation.customOps;
     module = importOnnxModel(invocation.input, &context, options);
   }
   if (!module)
@@ -207,6 +208,12 @@ ArtifactOptions Compilation::getArtifactOptions() const {
   options.externalWeights = invocation.externalWeights;
   options.optLevel = invocation.optLevel;
   options.device = invocation.device.enabled ? &device : nullptr;
+  for (const auto &op : invocation.customOps)
+    for (const std::string &function :
+         {op.second.callee, op.second.shapeCallee})
+      if (!function.empty())
+        options.externalFunctions.push_back(function);
+  options.libraries = invocation.libraries;
   return options;
 }
 

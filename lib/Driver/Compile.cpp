@@ -40,6 +40,19 @@ static void checkInvocation(const CompilerInvocation &invocation,
                  "few constants inside: --weights=external does not apply");
   if (invocation.training && invocation.printPhase == Phase::Object)
     problems.add("--emit=obj does not apply to training: give -o FILE.o");
+  for (const std::string &library : invocation.libraries)
+    if (!llvm::sys::fs::exists(library))
+      problems.add("there is no file '" + library + "' to link");
+  if (!invocation.libraries.empty() && !output.ends_with(".so"))
+    problems.add("--library is for shared objects: link '" + output +
+                 "' and the library into your program");
+  for (const auto &op : invocation.customOps)
+    for (const std::string &function :
+         {op.second.callee, op.second.shapeCallee})
+      if (!function.empty() && function != makeIdentifier(function))
+        problems.add("'" + function +
+                     "' of --custom-op is not a C identifier "
+                     "that begins with a letter");
   const std::string &prefix = invocation.prefix;
   if (!prefix.empty() && prefix != makeIdentifier(prefix))
     problems.add("prefix '" + prefix +

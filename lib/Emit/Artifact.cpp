@@ -114,13 +114,26 @@ static llvm::Error writeMain(llvm::ArrayRef<std::string> objects,
     return files.write(options.path, [&](llvm::raw_ostream &os) {
       return writeStaticLibrary(objects, options.prefix, os);
     });
+  std::vector<std::string> inputs(objects);
+  std::string versionScript;
+  if (!options.libraries.empty()) {
+    inputs.insert(inputs.end(), options.libraries.begin(),
+                  options.libraries.end());
+    auto script = files.writeScratch([&](llvm::raw_ostream &os) {
+      os << "{ global: " << exported << "; local: *; };\n";
+      return llvm::Error::success();
+    });
+    if (!script)
+      return script.takeError();
+    versionScript = *script;
+  }
   return files.writeByPath(options.path, [&](StringRef path) -> llvm::Error {
     llvm::Error error =
         options.kind == ArtifactKind::Object
             ? linkRelocatable(objects, path)
-            : linkSharedObject(objects, path,
+            : linkSharedObject(inputs, path,
                                llvm::sys::path::filename(options.path),
-                               exported);
+                               exported, versionScript);
     if (error || weights.empty() || options.externalWeights)
       return error;
     return fillWeights(path, weights);
@@ -159,8 +172,9 @@ llvm::Expected<ArtifactReport> onnx_aot::writeArtifact(
   auto objects = generateObjects(parts, target, options.optLevel, report);
   if (!objects)
     return objects.takeError();
-  if (llvm::Error error =
-          checkUndefinedSymbols(*objects, getWeightsSymbol(options.prefix)))
+  std::vector<std::string> allowed = options.externalFunctions;
+  allowed.push_back(getWeightsSymbol(options.prefix));
+  if (llvm::Error error = checkUndefinedSymbols(*objects, allowed))
     return error;
   report.codeBytes = getCodeBytes(*objects);
   report.weightBytes = weights.getSize();

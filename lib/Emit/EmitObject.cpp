@@ -150,11 +150,12 @@ static llvm::Error visitSymbols(const ObjectBuffer &object, Visit visit) {
 
 llvm::Error
 onnx_aot::checkUndefinedSymbols(llvm::ArrayRef<ObjectBuffer> objects,
-                                llvm::StringRef weights) {
+                                llvm::ArrayRef<std::string> allowed) {
   llvm::StringSet<> known;
 #define EXTERNAL_FUNCTION(name) known.insert(#name);
 #include "onnx-aot/Emit/ExternalFunctions.def"
-  known.insert(weights);
+  for (const std::string &name : allowed)
+    known.insert(name);
   known.insert(""); // the null symbol
   using Flags = llvm::object::BasicSymbolRef::Flags;
   std::set<std::string> missing;

@@ -28,7 +28,8 @@ static llvm::Error runLld(llvm::ArrayRef<std::string> arguments) {
 
 llvm::Error onnx_aot::linkSharedObject(llvm::ArrayRef<std::string> objects,
                                        StringRef output, StringRef soname,
-                                       StringRef exported) {
+                                       StringRef exported,
+                                       StringRef versionScript) {
   // Everything but the descriptor is hidden already: see normalizeDefinitions.
   std::vector<std::string> arguments{"-shared",
                                      "--build-id=sha1",
@@ -47,6 +48,10 @@ llvm::Error onnx_aot::linkSharedObject(llvm::ArrayRef<std::string> objects,
                                      exported.str(),
                                      "-o",
                                      output.str()};
+  // What the user links in has names that others may have too.
+  if (!versionScript.empty())
+    arguments.insert(arguments.end(), {"--version-script", versionScript.str(),
+                                       "-rpath", "$ORIGIN"});
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   return runLld(arguments);
 }

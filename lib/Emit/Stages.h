@@ -72,9 +72,9 @@ generateObjects(llvm::ArrayRef<llvm::SmallVector<char, 0>> parts,
                 ArtifactReport &report);
 
 /// Checks that the objects together need nothing but the documented external
-/// functions (Emit/ExternalFunctions.def) and `weights`.
+/// functions (Emit/ExternalFunctions.def) and those of `allowed`.
 llvm::Error checkUndefinedSymbols(llvm::ArrayRef<ObjectBuffer> objects,
-                                  llvm::StringRef weights);
+                                  llvm::ArrayRef<std::string> allowed);
 
 /// Writes an object file that defines `symbol` as the weights. Machine and
 /// flags are those of `code`, an object file of the same target. A placeholder
@@ -90,10 +90,12 @@ llvm::Error fillWeights(llvm::StringRef path, const WeightImage &weights);
 /// Name of the section that holds the weights.
 constexpr llvm::StringLiteral weightsSection = ".onnx_aot_weights";
 
-/// Links object files into a shared object that exports `exported` only.
+/// Links object files into a shared object that exports `exported` only. A
+/// shared library among them is found beside the output when that is loaded.
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
                              llvm::StringRef output, llvm::StringRef soname,
-                             llvm::StringRef exported);
+                             llvm::StringRef exported,
+                             llvm::StringRef versionScript = {});
 
 /// Links object files into one relocatable object file.
 llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects,

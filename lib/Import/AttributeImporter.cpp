@@ -47,10 +47,9 @@ getKind(const ::onnx::AttributeProto &attribute) {
   return Proto::UNDEFINED;
 }
 
-/// Null for a kind that no op has.
-static FailureOr<Attribute> convert(ImportContext &context,
-                                    const ::onnx::AttributeProto &attribute,
-                                    Location loc) {
+FailureOr<Attribute> importAttribute(ImportContext &context,
+                                     const ::onnx::AttributeProto &attribute,
+                                     Location loc) {
   using Proto = ::onnx::AttributeProto;
   Builder builder(context.mlirContext);
   switch (getKind(attribute)) {
@@ -131,7 +130,7 @@ FailureOr<NamedAttrList> importAttributes(GraphImporter &importer,
           site, "attribute '" + attribute.name() + "' is given twice"));
       continue;
     }
-    FailureOr<Attribute> value = convert(context, attribute, site.loc);
+    FailureOr<Attribute> value = importAttribute(context, attribute, site.loc);
     if (failed(value)) {
       isRefused = true;
     } else if (!*value) {

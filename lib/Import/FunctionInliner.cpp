@@ -120,6 +120,7 @@ void GraphImporter::inlineFunction(const NodeSite &site,
     return giveUp(site);
   }
   Scope body(frame, site.scope);
+  declareTypes(function.value_info(), body);
   for (auto [index, name] : llvm::enumerate(function.input()))
     define(body, name,
            index < inputs.size() ? inputs[index] : Binding::absent(), site.loc);

@@ -75,8 +75,19 @@ void GraphImporter::importInitializers(const ::onnx::GraphProto &graph,
     });
 }
 
+void GraphImporter::declareTypes(
+    const google::protobuf::RepeatedPtrField<::onnx::ValueInfoProto> &values,
+    Scope &scope) {
+  if (context.options.customOps.empty())
+    return;
+  for (const ::onnx::ValueInfoProto &value : values)
+    scope.declared[value.name()] = &value.type();
+}
+
 SmallVector<Binding> GraphImporter::importGraph(const ::onnx::GraphProto &graph,
                                                 Scope &scope) {
+  declareTypes(graph.value_info(), scope);
+  declareTypes(graph.output(), scope);
   importInitializers(graph, scope);
   for (auto [index, node] : llvm::enumerate(graph.node()))
     importNode(node, index, scope);

@@ -46,6 +46,10 @@ public:
 private:
   void bind(Scope &scope, llvm::StringRef name, Binding binding,
             mlir::Location loc);
+  /// Notes what a graph declares of its values, which only custom ops ask for.
+  void declareTypes(
+      const google::protobuf::RepeatedPtrField<::onnx::ValueInfoProto> &values,
+      Scope &scope);
   void importInitializers(const ::onnx::GraphProto &graph, Scope &scope);
 
   // NodeImporter.cpp: from a node as it is in the file to its dialect op.
@@ -64,6 +68,13 @@ private:
   void defineOutputs(const NodeSite &site, llvm::ArrayRef<mlir::Value> values);
   /// The end of a refusal: the outputs are known to be refused.
   void giveUp(const NodeSite &site);
+
+  // CustomOpImporter.cpp: tells whether the user has declared the operator.
+  bool importCustomOp(const NodeSite &site);
+  mlir::LogicalResult createCustomCall(const NodeSite &site,
+                                       const CustomOp &op);
+  mlir::FailureOr<llvm::SmallVector<mlir::Attribute>>
+  getCustomOutputTypes(const NodeSite &site, const CustomOp &op);
 
   // ConstantImporter.cpp
   mlir::LogicalResult importConstant(const NodeSite &site);
@@ -112,6 +123,11 @@ mlir::FailureOr<mlir::NamedAttrList> importAttributes(GraphImporter &importer,
                                                       ImportContext &context,
                                                       const NodeSite &site,
                                                       mlir::OperationName name);
+
+/// The value of an attribute; null for a kind that no op has.
+mlir::FailureOr<mlir::Attribute>
+importAttribute(ImportContext &context, const ::onnx::AttributeProto &attribute,
+                mlir::Location loc);
 
 /// Checks the inputs' types (null where absent) against the newest ONNX schema
 /// of the operator and gives a first guess of every result's type. A domain

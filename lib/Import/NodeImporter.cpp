@@ -121,6 +121,15 @@ void GraphImporter::importNode(const ::onnx::NodeProto &original,
     checkRegions(site);
     return giveUp(site);
   }
+  // The user's word counts more than what is known of an operator.
+  if (importCustomOp(site))
+    return;
+  // The dialect's own ops have such names.
+  if (StringRef(node.op_type()).contains('.')) {
+    (void)refuse(site, "an operator's name cannot contain a dot");
+    checkRegions(site);
+    return giveUp(site);
+  }
   bool isStandard = domain.empty();
   if (!isStandard && importLocalFunction(site))
     return;
@@ -173,7 +182,9 @@ void GraphImporter::importOp(const NodeSite &site) {
     return;
   (void)refuse(site,
                "this operator is not supported: there is neither an op for "
-               "it nor a function that defines it");
+               "it nor a function that defines it (--custom-op=" +
+                   site.getDomain() + "::" + site.node.op_type() +
+                   "=FUNCTION calls one of yours)");
   checkRegions(site);
   giveUp(site);
 }

@@ -66,6 +66,8 @@ public:
   Scope *parent;
   /// Graphs around this one, through calls too.
   unsigned depth;
+  /// What the graph declares of its values.
+  llvm::StringMap<const ::onnx::TypeProto *> declared;
 
 private:
   llvm::StringMap<Binding> bindings;

@@ -91,6 +91,15 @@ struct Flags {
   cl::opt<std::string> report{
       "report", cl::value_desc("FILE.json"), cl::cat(category),
       cl::desc("Write times, sizes and kernels to a file")};
+  cl::list<std::string> customOps{
+      "custom-op", cl::value_desc("DOMAIN::NAME=FUNCTION[,SHAPE_FUNCTION]"),
+      cl::cat(category),
+      cl::desc("Call a C function for an operator; what it is given stands in "
+               "onnx-aot/abi/CustomOp.h")};
+  cl::list<std::string> libraries{
+      "library", cl::value_desc("FILE"), cl::cat(category),
+      cl::desc("Link the shared object with an object, archive or shared "
+               "library that defines such functions")};
   cl::opt<bool> train{
       "train", cl::cat(category),
       cl::desc("Compile programs that train the model; the parameters go to "
@@ -149,6 +158,20 @@ static std::pair<std::string, int64_t> parseDim(llvm::StringRef text) {
   if (name.empty() || size.getAsInteger(10, value) || value < 0)
     fail("--dim=" + text + " is not of the form NAME=N with N >= 0");
   return {name.str(), value};
+}
+
+/// "DOMAIN::NAME=FUNCTION" or "DOMAIN::NAME=FUNCTION,SHAPE_FUNCTION".
+static std::pair<std::string, CustomOp> parseCustomOp(llvm::StringRef text) {
+  auto [name, functions] = text.rsplit('=');
+  auto [callee, shapeCallee] = functions.split(',');
+  auto [domain, op] = name.rsplit("::");
+  bool wantsShape = functions.contains(',');
+  if (domain.empty() || op.empty() || callee.empty() ||
+      wantsShape == shapeCallee.empty())
+    fail("--custom-op=" + text +
+         " is not of the form DOMAIN::NAME=FUNCTION or "
+         "DOMAIN::NAME=FUNCTION,SHAPE_FUNCTION");
+  return {name.str(), {callee.str(), shapeCallee.str()}};
 }
 
 /// The flags that only training has.
@@ -227,6 +250,12 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
   invocation.externalWeights = flags.weights == Weights::External;
   for (const std::string &dim : flags.dims)
     invocation.dims.push_back(parseDim(dim));
+  for (const std::string &op : flags.customOps) {
+    auto [name, functions] = parseCustomOp(op);
+    if (!invocation.customOps.try_emplace(name, functions).second)
+      fail("--custom-op: " + name + " is given twice");
+  }
+  invocation.libraries.assign(flags.libraries.begin(), flags.libraries.end());
   invocation.training = readTraining(flags);
   invocation.dumpDirectory = flags.dumpPhases;
   invocation.reportFile = flags.report;

@@ -120,6 +120,11 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   app.add_option("--prefix", options.prefix,
                  "Which module, if the file holds several")
       ->type_name("NAME");
+  app.add_option(
+         "--library", options.libraries,
+         "Load a shared library that defines functions the module wants")
+      ->type_name("FILE.so")
+      ->allow_extra_args(false);
   app.add_option("--input", options.inputs, "An input from a .npy file")
       ->type_name("NAME=FILE.npy")
       ->allow_extra_args(false);

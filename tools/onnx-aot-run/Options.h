@@ -29,7 +29,8 @@ struct TrainOptions {
 struct Options {
   std::string module;
   std::string prefix;
-  std::vector<std::string> inputs; ///< NAME=FILE.npy
+  std::vector<std::string> libraries; ///< loaded before the module
+  std::vector<std::string> inputs;    ///< NAME=FILE.npy
   std::string inputsFile;
   std::optional<uint64_t> randomSeed;
   std::vector<std::string> dims; ///< NAME=N

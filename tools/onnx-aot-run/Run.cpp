@@ -12,6 +12,7 @@
 #include "onnx-aot/runtime/Session.h"
 
 #include <chrono>
+#include <dlfcn.h>
 #include <iostream>
 
 namespace onnx_aot::run {
@@ -28,6 +29,16 @@ using Clock = std::chrono::steady_clock;
 double msSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start)
       .count();
+}
+
+/// Lets modules find the functions of the --library files. These stay loaded.
+Status loadLibraries(const Options &options) {
+  for (const std::string &path : options.libraries) {
+    std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+    if (!dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL))
+      return userError(std::string("cannot load --library: ") + dlerror());
+  }
+  return Status();
 }
 
 Expected<Module> loadModule(const Options &options) {
@@ -165,6 +176,8 @@ bool report(const Module &module, const Runner &runner, const Options &options,
 } // namespace
 
 Expected<int> execute(const Options &options) {
+  if (Status status = loadLibraries(options); !status.ok())
+    return status;
   if (!options.train.data.empty())
     return options.train.verifyGradients ? verifyGradients(options)
                                          : train(options);

@@ -6,6 +6,7 @@
 #include "onnx-aot/Driver/Phases.h"
 #include "onnx-aot/Emit/DeviceCode.h"
 #include "onnx-aot/Emit/TargetMachine.h"
+#include "onnx-aot/Import/Importer.h"
 #include "onnx-aot/Training/Training.h"
 
 #include <string>
@@ -38,6 +39,10 @@ struct CompilerInvocation {
   bool externalWeights = false;
   /// Symbolic dimensions to fix: name and size.
   std::vector<std::pair<std::string, int64_t>> dims;
+  /// Operators that functions of the user's compute, by "domain::name".
+  llvm::StringMap<CustomOp> customOps;
+  /// Objects, archives and shared libraries that define these functions.
+  std::vector<std::string> libraries;
   /// Compile programs that train the model.
   std::optional<TrainingOptions> training;
   /// Folder that receives the result of every phase.

@@ -40,6 +40,10 @@ struct ArtifactOptions {
   bool externalWeights = false;
   /// 0 to 3, as in -O0 to -O3.
   unsigned optLevel = 2;
+  /// Functions of the user's that the code may call.
+  std::vector<std::string> externalFunctions;
+  /// Files that a shared object is linked with.
+  std::vector<std::string> libraries;
   /// Kernels for a device; null in artifacts for the CPU.
   const DeviceCode *device = nullptr;
 };

@@ -10,6 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
 #include <string>
 #include <utility>
 
@@ -37,12 +38,22 @@ struct ImportLimits {
   unsigned refusals = 1000;
 };
 
+/// An operator that C functions of the user's compute (docs/CustomOps.md).
+struct CustomOp {
+  /// The function that computes the outputs.
+  std::string callee;
+  /// The function that tells their sizes; empty for none.
+  std::string shapeCallee;
+};
+
 /// What the user chooses about an import.
 struct ImportOptions {
   /// Symbolic dimensions of the graph inputs to make static: name and size.
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
   /// Keep the initializers' names, as attribute `onnx.name` of their constants.
   bool nameInitializers = false;
+  /// Operators of the user's by "domain::name".
+  llvm::StringMap<CustomOp> customOps;
   ImportLimits limits;
 };
 

@@ -69,6 +69,7 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
 void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
                                         const CodegenOptions &options) {
   manager.addPass(createLowerCopies());
+  manager.addPass(createLowerCalls());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createConvertLinalgToLoopsPass());
   functions.addPass(createApproximateMath());
@@ -99,6 +100,7 @@ void onnx_aot::buildLowerToLLVMPipeline(OpPassManager &manager,
   manager.addPass(createUBToLLVMConversionPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   manager.addPass(createParallelLaunch());
+  manager.addPass(createDefineCalls());
   manager.addPass(createAbiWrappers());
 }
 

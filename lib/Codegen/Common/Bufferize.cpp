@@ -114,6 +114,66 @@ struct LaunchModel
   }
 };
 
+/// C functions see dense buffers only: parts of others are copied.
+struct CallModel
+    : DstBufferizableOpInterfaceExternalModel<CallModel, kernel::CallOp> {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
+                              const AnalysisState &) const {
+    return !cast<kernel::CallOp>(op).isDpsInit(&operand);
+  }
+
+  static Value createDense(OpBuilder &builder, Location loc, Value buffer) {
+    auto type = cast<MemRefType>(buffer.getType());
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(memref::DimOp::create(builder, loc, buffer, dim));
+    return memref::AllocOp::create(
+        builder, loc, MemRefType::get(type.getShape(), type.getElementType()),
+        sizes);
+  }
+
+  static bool isDense(Value buffer) {
+    return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+  }
+
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto call = cast<kernel::CallOp>(op);
+    Location loc = call.getLoc();
+    rewriter.setInsertionPoint(call);
+    SmallVector<Value> inputs, outputs, targets;
+    for (Value input : call.getInputs()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, input, options, state);
+      if (failed(buffer))
+        return failure();
+      inputs.push_back(*buffer);
+      if (isDense(*buffer))
+        continue;
+      inputs.back() = createDense(rewriter, loc, *buffer);
+      memref::CopyOp::create(rewriter, loc, *buffer, inputs.back());
+    }
+    for (Value output : call.getOutputs()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, output, options, state);
+      if (failed(buffer))
+        return failure();
+      targets.push_back(*buffer);
+      outputs.push_back(isDense(*buffer) ? *buffer
+                                         : createDense(rewriter, loc, *buffer));
+    }
+    kernel::CallOp::create(rewriter, loc, TypeRange{}, call.getCalleeAttr(),
+                           call.getMessageAttr(), call.getInputTypesAttr(),
+                           call.getOutputTypesAttr(), call.getOutputRanksAttr(),
+                           call.getNodeAttributesAttr(), inputs, outputs);
+    for (auto [output, target] : llvm::zip_equal(outputs, targets))
+      if (output != target)
+        memref::CopyOp::create(rewriter, loc, output, target);
+    replaceOpWithBufferizedValues(rewriter, op, targets);
+    return success();
+  }
+};
+
 /// The value is `carried` after a chain of updates in place.
 bool isUpdateOf(Value value, Value carried) {
   while (value != carried) {
@@ -293,5 +353,6 @@ struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
 void onnx_aot::registerCodegenInterfaces(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, kernel::KernelDialect *) {
     kernel::LaunchOp::attachInterface<LaunchModel>(*context);
+    kernel::CallOp::attachInterface<CallModel>(*context);
   });
 }

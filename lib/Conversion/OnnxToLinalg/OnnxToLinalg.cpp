@@ -1,11 +1,13 @@
 //===- OnnxToLinalg.cpp - the conversion pass
 //-------------------------------===//
 
+#include "Calls.h"
 #include "EntryInterface.h"
 #include "LoweringBase.h"
 #include "Trees.h"
 
 #include "onnx-aot/Conversion/Passes.h"
+#include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 #include "onnx-aot/Dialect/Train/IR/Train.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -78,6 +80,7 @@ struct ConvertOnnxToLinalg
 #define ONNX_AOT_LOWERING_CATEGORY(NAME)                                       \
   populateOnnxToLinalg##NAME##Patterns(lowering, patterns);
 #include "LoweringCategories.def"
+    populateOnnxToLinalgCallsPatterns(lowering, patterns);
     populateOnnxToLinalgTreesPatterns(lowering, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(
         patterns, typeConverter);
@@ -87,7 +90,8 @@ struct ConvertOnnxToLinalg
     target.addIllegalDialect<onnx::OnnxDialect, train::TrainDialect>();
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
                            math::MathDialect, scf::SCFDialect,
-                           tensor::TensorDialect, affine::AffineDialect>();
+                           tensor::TensorDialect, affine::AffineDialect,
+                           kernel::KernelDialect>();
     target.addLegalOp<ModuleOp, cf::AssertOp>();
     target.addDynamicallyLegalOp<func::FuncOp>([&](func::FuncOp op) {
       return typeConverter.isSignatureLegal(op.getFunctionType());

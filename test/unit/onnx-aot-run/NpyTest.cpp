@@ -127,7 +127,7 @@ TEST(Npy, RefusesHostileHeaders) {
        "1234", "cannot be read"},
       {described("<f3", "(1,)"), "123", "'<f3'"},
       {described("|O", "(1,)"), "12345678", "'|O'"},
-      {described("<U4", "(1,)"), "1234567890123456", "'<U4'"},
+      {described("<U4", "(1,)"), "1234567890123456", "'<S4'"},
       {described("f4", "(1,)"), "1234", "'f4'"},
       {described("", "(1,)"), "1234", "''"},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",

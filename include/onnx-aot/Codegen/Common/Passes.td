@@ -141,6 +141,37 @@ def PlanBuffers : Pass<"codegen-plan-buffers", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def LowerCalls : Pass<"codegen-lower-calls", "::mlir::ModuleOp"> {
+  let summary = "Pass the buffers of calls of C functions as addresses and sizes";
+  let description = [{
+    Requires a bufferised entry whose calls have dense operands. Each
+    `kernel.call` becomes a call of `onnx_aot.call.N`, which `codegen-define-calls`
+    defines, with the context, the addresses of the operands and their sizes, and
+    a check of what it returns.
+
+    ```mlir
+    kernel.call "my_op"(%x) into (%y) {...} : (memref<4xf32>) into (memref<4xf32>)
+    // becomes
+    %status = func.call @onnx_aot.call.0(%context, %x_address, %y_address, %c4, %c4)
+        : (!llvm.ptr, index, index, index, index) -> i32
+    cf.assert %isZero, "my_op failed"
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def DefineCalls : Pass<"codegen-define-calls", "::mlir::ModuleOp"> {
+  let summary = "Write the structures that a C function is called with";
+  let description = [{
+    Requires the LLVM dialect. Defines the functions that `codegen-lower-calls`
+    has declared: they build an OnnxAotOpCall of abi/CustomOp.h on the stack and
+    call the C function.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def LowerChecks : Pass<"codegen-lower-checks", "::mlir::ModuleOp"> {
   let summary = "End the run with a reason where a check fails";
   let description = [{

@@ -1,6 +1,7 @@
 //===- ContribOps.cpp - verifiers and shape functions
 //--------------------------===//
 
+#include "onnx-aot/Dialect/Onnx/IR/Custom.h"
 #include "onnx-aot/Dialect/Onnx/IR/ML.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 
@@ -11,6 +12,8 @@ using namespace onnx_aot::onnx;
 #include "onnx-aot/Dialect/Onnx/IR/ContribOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "onnx-aot/Dialect/Onnx/IR/MLOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Onnx/IR/CustomOps.cpp.inc"
 
 void OnnxDialect::registerContribOps() {
   addOperations<
@@ -20,6 +23,10 @@ void OnnxDialect::registerContribOps() {
   addOperations<
 #define GET_OP_LIST
 #include "onnx-aot/Dialect/Onnx/IR/MLOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "onnx-aot/Dialect/Onnx/IR/CustomOps.cpp.inc"
       >();
 }
 

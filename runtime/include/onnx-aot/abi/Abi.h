@@ -63,6 +63,13 @@ typedef enum OnnxAotType {
   ONNX_AOT_INT2 = 26
 } OnnxAotType;
 
+/** An element of a tensor of strings: any bytes, without a zero at the end. A
+ *  tensor of them is aligned to 16 bytes. */
+typedef struct OnnxAotString {
+  const char *data;
+  uint64_t size;
+} OnnxAotString;
+
 /** Bits of OnnxAotValueInfo::flags. */
 typedef enum OnnxAotValueFlag {
   /** An input that the run updates in place: state, such as a parameter. Its

@@ -51,4 +51,41 @@ def Kernel_LaunchOp : Op<Kernel_Dialect, "launch",
   }];
 }
 
+def Kernel_CallOp : Op<Kernel_Dialect, "call",
+    [AttrSizedOperandSegments, DestinationStyleOpInterface,
+     DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+      ["reifyResultShapes"]>,
+     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "call a C function on whole tensors or buffers";
+  let description = [{
+    Calls `callee`, a function of abi/CustomOp.h that is defined outside of the
+    module, with dense buffers. `input_types` holds the ABI's element type of each
+    input, 0 for one that is left out and has no operand, `output_types` those of
+    the outputs. With `output_ranks` the function is asked for the outputs' sizes:
+    the one output of the op, a list of i64, receives them one after the other.
+    `message` is why a run fails where the function does not return 0.
+
+    ```mlir
+    %y = kernel.call "my_op"(%x) into (%init) {...}
+        : (tensor<4xf32>) into (tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$callee, StrAttr:$message,
+    DenseI32ArrayAttr:$input_types, DenseI32ArrayAttr:$output_types,
+    OptionalAttr<DenseI32ArrayAttr>:$output_ranks, DictionaryAttr:$node_attributes,
+    Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let hasVerifier = 1;
+  let assemblyFormat = [{
+    $callee `(` $inputs `)` `into` `(` $outputs `)` attr-dict
+    `:` `(` type($inputs) `)` `into` `(` type($outputs) `)`
+    (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputsMutable();
+    }
+  }];
+}
+
 #endif // ONNX_AOT_DIALECT_KERNEL_IR_KERNELOPS
