@@ -17,6 +17,7 @@ suites=(
   lit
   unit
   numerics
+  bugs
   sizes
   graphs
   convolutions
@@ -61,6 +62,7 @@ suite() {
     lit) python utils/count-tests.py lit lit --no-progress-bar -v --timeout 300 -j "$jobs" "$build/test" ;;
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
     numerics) python test/Integration/numerics.py ;;
+    bugs) python test/Integration/bugs.py ;;
     sizes) python test/Integration/sizes.py ;;
     attention) python test/Integration/attention.py ;;
     ulp) python test/Integration/ulp.py ;;

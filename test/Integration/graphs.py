@@ -31,6 +31,7 @@ class Case:
     inputs: list
     errors: list = dataclasses.field(default_factory=list)
     wanted: list = dataclasses.field(default_factory=list)  # inputs with outputs, where the evaluator is wrong
+    rtol: float = 1e-6
 
 
 def f32(*shape, start=0):
@@ -188,7 +189,7 @@ def check(case, options, tally):
             expected = values_of(wanted or dict(zip(names, ReferenceEvaluator(model).run(None, given))))
             with np.load(work / "out.npz") as file:
                 got = {name: file[name] for name in file.files}
-            tally.check(f"{case.name}: values {number}", harness.compare_outputs(got, expected, rtol=1e-6).problem)
+            tally.check(f"{case.name}: values {number}", harness.compare_outputs(got, expected, rtol=case.rtol).problem)
 
 
 def main():

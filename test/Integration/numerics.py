@@ -89,6 +89,7 @@ case("Pow", [f32(-1, 2), np.array([2**25 + 1, 3], np.uint64)], f32(-1, 8), rtol=
 case("Sign", [f32(-3, -0.0, 0, 2, NAN, -INF)], f32(-1, 0, 0, 1, NAN, -1))
 case("Round", [f32(0.5, 1.5, 2.5, -0.5, -1.5, 1e30, NAN)], f32(0, 2, 2, 0, -2, 1e30, NAN))
 case("Floor", [f32(-0.5, 1e30, -INF)], f32(-1, 1e30, -INF))
+case("Ceil", [f32(-0.5, 0.5, -1e30, NAN)], f32(-0.0, 1, -1e30, NAN))
 case("Reciprocal", [f32(0, -0.0, INF)], f32(INF, -INF, 0))
 case("Add", [empty(0, 3), empty(1, 3)], empty(0, 3))
 case("Mul", [empty(2, 0, 1), f32(1, 2)], empty(2, 0, 2))
@@ -181,6 +182,9 @@ reduce("ReduceMax", f32(1, NAN, 3), [0], f32(NAN))
 reduce("ReduceMin", f32(1, NAN, 3), [-1], f32(NAN))
 reduce("ReduceSumSquare", f32(2, 3), [], f32(4, 9), noop_with_empty_axes=1)
 reduce("ReduceSumSquare", f32(2, 3), [], f32(13))
+for op, kept in (("ReduceL1", (2, 3)), ("ReduceL2", (2, 3)), ("ReduceLogSumExp", (-2, 3)), ("ReduceMean", (-2, 3)),
+                 ("ReduceMax", (-2, 3)), ("ReduceProd", (-2, 3)), ("ReduceLogSum", (NAN, np.log(3)))):
+    reduce(op, f32(-2, 3), [], f32(*kept), noop_with_empty_axes=1, rtol=1e-6)
 reduce("ReduceSum", f32(2, 3), None, np.float32(5), keepdims=0)
 reduce("ReduceSum", np.full(3000, 1, np.float16), [0], np.array([3000], np.float16))
 case("ArgMax", [f32(1, 3, 3)], i64(1))
@@ -202,6 +206,7 @@ case("Softmax", [empty(0, 3)], empty(0, 3))
 case("Softmax", [empty(3, 0)], empty(3, 0))
 case("Softmax", [f32([0, 0], [0, 0])], f32([0.5, 0.5], [0.5, 0.5]), rtol=1e-6, axis=0)
 case("LogSoftmax", [f32([1000, 1000], [-1000, 0])], f32([-np.log(2)] * 2, [-1000, 0]), rtol=1e-6)
+case("LogSoftmax", [f32([-INF, -INF], [INF, 0], [-INF, 0])], f32([NAN, NAN], [NAN, NAN], [-INF, 0]))
 case("Hardmax", [f32(1, 3, 3)], f32(0, 1, 0))
 case("LpNormalization", [f32([0, 0], [3, 4])], f32([0, 0], [0.6, 0.8]), rtol=1e-6)
 case("LayerNormalization", [f32([10000, 10001, 10002, 10003]), f32(1, 1, 1, 1)],
@@ -240,6 +245,68 @@ case("Slice", [X, i64(4, 0), i64(9, 2), i64(2, 1)], X[:, 0:2, 4:])
 for step in (-2**63, -2**63 + 1, -2**31, 2**63 - 1):
     case("Slice", [X, i64(9 if step < 0 else -9), i64(-9 if step < 0 else 9), i64(1), i64(step)],
          X[:, -1:] if step < 0 else X[:, :1])
+
+case("Expand", [f32([1], [2]), i64(1)], f32([1], [2]))
+case("PRelu", [f32([-1, -2], [3, -4]), f32(2, 3)], f32([-2, -6], [3, -12]))
+case("Reshape", [empty(0, 3), i64(-1, 3)], empty(0, 3))
+case("Reshape", [empty(0, 3), i64(3, 0)], empty(3, 0), allowzero=1)
+case("Reshape", [X, i64(0, -1)], X.reshape(2, 12))
+
+# ---- Indices ------------------------------------------------------------------------------------------
+
+case("ScatterElements", [f32(0, 0), i64(1, 1, 1), f32(5, 6, 7)], f32(0, 7))
+case("ScatterND", [f32(0, 0), i64([1], [1]), f32(5, 6)], f32(0, 6))
+case("ScatterND", [f32(1, 2), np.zeros((0, 1), np.int64), f32()], f32(1, 2))
+case("GatherND", [X, np.zeros((0, 1), np.int64)], empty(0, 3, 4))
+case("GatherND", [X, i64([-1], [0])], X[[-1, 0]])
+case("GatherND", [X, i64([[-1]], [[0]])], np.stack([X[0][[-1]], X[1][[0]]]), batch_dims=1)
+case("Gather", [X, np.zeros((0,), np.int64)], empty(2, 0, 4), axis=1)
+case("OneHot", [i64(-1, 0, 5, -4), i64(3), f32(0, 1)], f32([0, 0, 1], [1, 0, 0], [0, 0, 0], [0, 0, 0]))
+case("Trilu", [X, i64(5)], X * 0)
+case("NonZero", [f32(NAN, 0, -0.0, 2)], i64([0, 3]))
+case("Compress", [f32(1, 2, 3), np.array([True])], f32(1), axis=0)
+case("Range", [np.float32(1), np.float32(1), np.float32(1)], f32())
+case("Range", [np.int64(5), np.int64(0), np.int64(-2)], i64(5, 3, 1))
+
+# ---- Windows ------------------------------------------------------------------------------------------
+
+case("MaxPool", [np.full((1, 1, 2, 2), -INF, np.float32)], np.full((1, 1, 1, 1), -INF, np.float32),
+     np.zeros((1, 1, 1, 1), np.int64), kernel_shape=[2, 2])
+case("MaxPool", [np.array([[[-128, -5, 3, 127]]], np.int8)], np.array([[[-5, 127]]], np.int8), kernel_shape=[2], strides=[2])
+case("MaxPool", [f32([[1, NAN, 2, 3]])], f32([[NAN, 3]]), kernel_shape=[2], strides=[2])
+# SAME makes three elements of stride 2 six: of the eight that there are one goes on each side.
+case("ConvTranspose", [f32([[1, 2, 3]]), f32([[1, 1, 1]])], f32([[1, 3, 2, 5, 3, 3]]), strides=[2], auto_pad="SAME_UPPER",
+     output_padding=[1])
+case("Resize", [f32([[1, 2, 3]]), None, None, i64(1, 1, 1)], f32([[1]]), mode="linear",
+     coordinate_transformation_mode="align_corners")
+case("Resize", [f32([[1, 2, 3, 4]]), None, None, i64(1, 1, 2)], f32([[1, 3]]), mode="nearest",
+     coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+# ---- Small numbers ------------------------------------------------------------------------------------
+
+case("Add", [np.array([2**-24, 2**-15], np.float16), np.array([0, 2**-24], np.float16)],
+     np.array([2**-24, 2**-15 + 2**-24], np.float16))
+case("Mul", [np.array([2**-14], np.float16), np.array([0.5], np.float16)], np.array([2**-15], np.float16))
+case("Add", [f32(1e-45, 1e-40), f32(0, 0)], f32(1e-45, 1e-40))
+case("Mul", [f32(2**-126), f32(0.25)], f32(2**-128))
+cast(f32(2**-24, 2**-25, 3 * 2**-26), np.float16, [2**-24, 0, 2**-24])
+cast(f32(1e-45), np.float64, [float(np.float32(1e-45))])
+
+# ---- Types of less than 16 bits -----------------------------------------------------------------------
+
+F8 = {name: np.dtype(getattr(ml_dtypes, f"float8_{name}")) for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")}
+for name, kept, cut in (("e4m3fn", [-448, 448, 448, NAN], [NAN, NAN, NAN, NAN]),
+                        ("e4m3fnuz", [-240, 240, 240, NAN], [NAN, NAN, NAN, NAN]),
+                        ("e5m2", [-57344, 57344, 57344, NAN], [-INF, INF, INF, NAN]),
+                        ("e5m2fnuz", [-57344, 57344, 57344, NAN], [NAN, NAN, NAN, NAN])):
+    for saturate, expected in ((1, kept), (0, cut)):
+        case("Cast", [f32(-INF, INF, 1e6, NAN)], np.array(expected, np.float32).astype(F8[name]), saturate=saturate,
+             to=helper.np_dtype_to_tensor_dtype(F8[name]))
+    case("Cast", [f32(-0.0, 2**-20)], np.array([0 if "uz" in name else -0.0, 0], np.float32).astype(F8[name]),
+         to=helper.np_dtype_to_tensor_dtype(F8[name]))
+for dtype, values in ((ml_dtypes.int4, [1, -8, 7]), (ml_dtypes.uint4, [15, 0, 9, 3, 12])):
+    case("Cast", [np.array(values, np.int8).astype(dtype)], np.array(values, np.int32), to=6)
+    cast(np.array(values, np.int8), dtype, np.array(values, np.int8))
 
 
 def build_model(cases, constant):

@@ -5,6 +5,7 @@ usage: sizes.py [--build DIR] [--filter RE] [-- FLAG...]
 
 With small sizes a module gives onnxruntime's values; where onnxruntime refuses, it refuses with a reason, or there are
 no elements in a result or an input. With huge ones `plan` answers or refuses with a reason. Neither ever ends by a signal.
+A few zero sizes are given to the compiler too: what it then makes gives the same.
 """
 import argparse
 import itertools
@@ -24,7 +25,7 @@ import harness  # noqa: E402
 
 SMALL = (0, 1, 2, 3, 4, 7)
 HUGE = (0, 1, 5, 2**31, 2**40)
-RUNS, PLANS = 12, 6  # of each model
+RUNS, PLANS, FIXED = 12, 6, 3  # of each model
 MODELS = {}
 VALUES = {}  # the small sizes of a model, where onnxruntime has other rules for some
 
@@ -148,6 +149,19 @@ def check_run(tool, module, session, proto, sizes, work):
     return ""
 
 
+def check_fixed(compiler, runner, flags, session, proto, sizes, work):
+    """Compiles for these sizes alone; the compiler may refuse what a run would refuse."""
+    dims = [f"--dim={name}={size}" for name, size in sizes.items()]
+    done = harness.run_limited([compiler, work / "model.onnx", "-o", work / "fixed.so", *dims, *flags])
+    if done.status == 0:
+        return check_run(runner, work / "fixed.so", session, proto, sizes, work)
+    try:
+        session.run(None, make_inputs(proto, sizes))
+    except Exception:
+        return "" if done.status == 1 and len(done.message()) > 20 else f"{done.ending()}: {done.message()}"
+    return f"refused, onnxruntime does not: {done.message()}"
+
+
 def check_plan(tool, module, sizes):
     dims = [f"--dim={name}={size}" for name, size in sizes.items()]
     done = harness.run_limited([tool, module, "--info", *dims])
@@ -180,6 +194,10 @@ def main():
             for sizes in choose(symbols, VALUES.get(name, SMALL), RUNS, name):
                 tally.check(f"{name}: run {sizes}",
                             check_run(runner, work / "model.so", session, proto, sizes, work))
+            zero = [s for s in choose(symbols, VALUES.get(name, SMALL), 1000, name) if 0 in s.values()]
+            for sizes in zero[:FIXED]:
+                tally.check(f"{name}: fixed {sizes}",
+                            check_fixed(compiler, runner, options.flags, session, proto, sizes, work))
             for sizes in choose(symbols, HUGE, PLANS, name):
                 tally.check(f"{name}: plan {sizes}", check_plan(runner, work / "model.so", sizes))
     tally.finish()

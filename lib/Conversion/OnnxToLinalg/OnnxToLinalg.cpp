@@ -43,6 +43,29 @@ void collectSymbols(ModuleOp module, LoweringContext &lowering) {
   });
 }
 
+/// What has no elements needs no code: most lowerings could not even say it, as
+/// a slice of a dimension of size 0 is not valid wherever it begins.
+void replaceEmptyResults(ModuleOp module) {
+  auto isEmpty = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0 &&
+           tensor.getElementType().isIntOrFloat();
+  };
+  module.walk([&](onnx::OnnxOpInterface op) {
+    if (isa<onnx::ConstantOp>(op) || op->getNumRegions() || !isPure(op) ||
+        op->getNumResults() == 0 ||
+        !llvm::all_of(op->getResultTypes(), isEmpty))
+      return;
+    OpBuilder builder(op);
+    for (Value result : op->getResults())
+      result.replaceAllUsesWith(onnx::ConstantOp::create(
+          builder, op.getLoc(),
+          DenseElementsAttr::get(cast<RankedTensorType>(result.getType()),
+                                 ArrayRef<Attribute>())));
+    op.erase();
+  });
+}
+
 /// Reports every op that no pattern lowers.
 LogicalResult checkHasLowering(ModuleOp module, RewritePatternSet &patterns) {
   DenseSet<OperationName> roots;
@@ -72,6 +95,7 @@ struct ConvertOnnxToLinalg
     typeConverter.addConversion(
         [](Type type) { return convertOnnxType(type); });
 
+    replaceEmptyResults(getOperation());
     LoweringContext lowering;
     lowering.typeConverter = &typeConverter;
     collectSymbols(getOperation(), lowering);

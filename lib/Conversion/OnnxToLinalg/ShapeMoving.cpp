@@ -183,6 +183,9 @@ struct LowerConcat : OnnxLowering<onnx::ConcatOp> {
     SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0));
     SmallVector<OpFoldResult> strides(type.getRank(), rewriter.getIndexAttr(1));
     for (auto [input, own] : llvm::zip_equal(adaptor.getInputs(), sizes)) {
+      // A part without elements may lie beyond the end, where no slice can.
+      if (hasNoElements(resultSizes) || hasNoElements(own))
+        continue;
       // Slices say statically what the result's type says.
       for (auto [i, size] : llvm::enumerate(resultSizes))
         if (static_cast<int64_t>(i) != axis && isa<Attribute>(size))
@@ -198,6 +201,11 @@ struct LowerConcat : OnnxLowering<onnx::ConcatOp> {
   }
 
 private:
+  static bool hasNoElements(ArrayRef<OpFoldResult> sizes) {
+    return llvm::any_of(
+        sizes, [](OpFoldResult size) { return isConstantIntValue(size, 0); });
+  }
+
   /// The tensor with the type that these sizes have.
   static Value castTo(OpBuilder &builder, Location loc, Value tensor,
                       ArrayRef<OpFoldResult> sizes) {
