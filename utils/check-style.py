@@ -28,7 +28,7 @@ SEES = {
     "Autodiff": {"Support", "Dialect", "Autodiff"},
     "Optimizer": {"Support", "Dialect", "Optimizer"},
     "Training": {"Support", "Dialect", "Autodiff", "Optimizer", "Training"},
-    "Conversion": {"Support", "Dialect", "Kernel", "Conversion"},
+    "Conversion": {"Support", "Dialect", "Kernel", "Conversion", "abi"},
     "Kernel": {"Support", "Kernel"},
     "Codegen": {"Support", "Codegen", "Kernel", "abi"},
     "Emit": {"Support", "Emit", "abi"},

@@ -185,6 +185,8 @@ def compare(got, want, rtol=1e-3, atol=1e-7, scaled=False, scale=0.0):
     if got.shape != want.shape:
         return Difference(f"shape {list(got.shape)}, expected {list(want.shape)}")
     if want.dtype.kind in "OUST":
+        if got.dtype.kind not in "OUS":
+            return Difference(f"element type {got.dtype}, expected strings")
         same = [str(v) for v in got.ravel()] == [v.decode() if isinstance(v, bytes) else str(v) for v in want.ravel()]
         return Difference("" if same else "strings differ")
     if got.dtype != want.dtype:

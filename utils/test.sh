@@ -18,6 +18,7 @@ suites=(
   unit
   numerics
   bugs
+  strings
   sizes
   graphs
   convolutions
@@ -63,6 +64,7 @@ suite() {
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
     numerics) python test/Integration/numerics.py ;;
     bugs) python test/Integration/bugs.py ;;
+    strings) python test/Integration/strings.py ;;
     sizes) python test/Integration/sizes.py ;;
     attention) python test/Integration/attention.py ;;
     ulp) python test/Integration/ulp.py ;;

@@ -4,7 +4,7 @@
 #include "GraphImporter.h"
 #include "TensorImporter.h"
 
-#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Dialect/Onnx/IR/Strings.h"
 
 using namespace mlir;
 
@@ -52,6 +52,22 @@ readValue(ImportContext &context, Builder &builder,
   return ElementsAttr();
 }
 
+Value GraphImporter::createConstant(Location loc, ElementsAttr value,
+                                    StringRef name) {
+  if (auto strings = dyn_cast<DenseStringElementsAttr>(value)) {
+    ArrayRef<StringRef> raw = strings.getRawStringData();
+    SmallVector<StringRef> values(raw);
+    if (strings.isSplat() && strings.getNumElements() > 0)
+      values.assign(strings.getNumElements(), raw.front());
+    return onnx::createStrings(builder, loc, values,
+                               strings.getType().getShape());
+  }
+  auto constant = onnx::ConstantOp::create(builder, loc, value);
+  if (!name.empty())
+    constant->setAttr(onnx::kNameAttr, builder.getStringAttr(name));
+  return constant;
+}
+
 LogicalResult GraphImporter::importConstant(const NodeSite &site) {
   if (site.node.attribute_size() != 1 || site.node.output_size() != 1 ||
       site.node.input_size() != 0)
@@ -69,7 +85,7 @@ LogicalResult GraphImporter::importConstant(const NodeSite &site) {
   if (!*value)
     return refuse(site, "attribute '" + attribute.name() +
                             "' is not one that a constant has, or it is empty");
-  defineOutputs(site, {onnx::ConstantOp::create(builder, site.loc, *value)});
+  defineOutputs(site, {createConstant(site.loc, *value)});
   return success();
 }
 

@@ -59,9 +59,9 @@ void GraphImporter::importInitializers(const ::onnx::GraphProto &graph,
     FailureOr<ElementsAttr> elements = import(loc);
     if (failed(elements))
       return define(scope, name, Binding::refused(), loc);
-    auto constant = onnx::ConstantOp::create(builder, loc, *elements);
-    if (context.options.nameInitializers)
-      constant->setAttr(onnx::kNameAttr, builder.getStringAttr(name));
+    Value constant = createConstant(
+        loc, *elements,
+        context.options.nameInitializers ? StringRef(name) : StringRef());
     define(scope, name, Binding::present(constant), loc);
   };
   unsigned index = 0;

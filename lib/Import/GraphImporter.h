@@ -44,6 +44,10 @@ public:
   mlir::OpBuilder builder;
 
 private:
+  /// A constant, also of strings.
+  mlir::Value createConstant(mlir::Location loc, mlir::ElementsAttr value,
+                             llvm::StringRef name = "");
+
   void bind(Scope &scope, llvm::StringRef name, Binding binding,
             mlir::Location loc);
   /// Notes what a graph declares of its values, which only custom ops ask for.

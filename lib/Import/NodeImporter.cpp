@@ -180,11 +180,11 @@ void GraphImporter::importOp(const NodeSite &site) {
   }
   if (importOperatorFunction(site) || importSchemaFunction(site))
     return;
-  (void)refuse(site,
-               "this operator is not supported: there is neither an op for "
-               "it nor a function that defines it (--custom-op=" +
-                   site.getDomain() + "::" + site.node.op_type() +
-                   "=FUNCTION calls one of yours)");
+  (void)refuse(
+      site, "this operator is not supported: there is neither an op for "
+            "it nor a function that defines it (--custom-op=" +
+                (site.getDomain().empty() ? "ai.onnx" : site.getDomain()) +
+                "::" + site.node.op_type() + "=FUNCTION calls one of yours)");
   checkRegions(site);
   giveUp(site);
 }

@@ -64,7 +64,7 @@ std::optional<OnnxAotType> onnx_aot::getAbiType(Type type) {
 static constexpr std::pair<llvm::StringLiteral, unsigned> types[] = {
     {"undefined", 0},      {"float32", 4},    {"uint8", 1},
     {"int8", 1},           {"uint16", 2},     {"int16", 2},
-    {"int32", 4},          {"int64", 8},      {"string", 0},
+    {"int32", 4},          {"int64", 8},      {"string", 16},
     {"bool", 1},           {"float16", 2},    {"float64", 8},
     {"uint32", 4},         {"uint64", 8},     {"complex64", 8},
     {"complex128", 16},    {"bfloat16", 2},   {"float8e4m3fn", 1},

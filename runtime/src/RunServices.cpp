@@ -31,6 +31,7 @@ OnnxAotRuntime RunServices::table() {
   runtime.allocate_output = allocateOutput;
   runtime.fail = fail;
   runtime.device = device ? &deviceTable : nullptr;
+  runtime.text = texts ? text : nullptr;
   return runtime;
 }
 
@@ -141,6 +142,20 @@ void *RunServices::place(int32_t index, int32_t rank, const int64_t *dims) {
 void RunServices::fail(void *user, const char *message) noexcept {
   static_cast<RunServices *>(user)->report(ONNX_AOT_EXECUTION_FAILED,
                                            message ? message : "no reason");
+}
+
+int32_t RunServices::text(void *user, int32_t function,
+                          const OnnxAotOpCall *call) noexcept {
+  auto &self = *static_cast<RunServices *>(user);
+  try {
+    Status status = computeText(function, *call, *self.texts);
+    if (status.ok())
+      return 0;
+    self.report(status);
+  } catch (...) {
+    self.report(ONNX_AOT_OUT_OF_MEMORY, "no memory for strings");
+  }
+  return 1;
 }
 
 /// Keeps the first reason.

@@ -3,6 +3,7 @@
 #define ONNX_AOT_RUNTIME_SRC_RUNSERVICES_H
 
 #include "Memory.h"
+#include "Texts.h"
 #include "ThreadPool.h"
 #include "cuda/DeviceMemory.h"
 
@@ -27,9 +28,10 @@ struct OutputSlot {
 class RunServices {
 public:
   RunServices(const OnnxAotModule &module, ThreadPool *pool, int threads,
-              std::vector<OutputSlot> &outputs, DeviceMemory *device)
+              std::vector<OutputSlot> &outputs, DeviceMemory *device,
+              TextMemory *texts = nullptr)
       : module(module), pool(pool), threads(threads), outputs(outputs),
-        device(device) {
+        device(device), texts(texts) {
     if (device)
       deviceTable = device->table();
   }
@@ -56,6 +58,8 @@ private:
   static void *allocateOutput(void *user, int32_t index, int32_t rank,
                               const int64_t *dims) noexcept;
   static void fail(void *user, const char *message) noexcept;
+  static int32_t text(void *user, int32_t function,
+                      const OnnxAotOpCall *call) noexcept;
 
   void *place(int32_t index, int32_t rank, const int64_t *dims);
   void report(OnnxAotCode code, const char *message);
@@ -65,6 +69,7 @@ private:
   int threads;
   std::vector<OutputSlot> &outputs;
   DeviceMemory *device; ///< null for modules without device code
+  TextMemory *texts;    ///< for strings that the run makes; null for none
   OnnxAotDevice deviceTable = {};
   std::mutex mutex; ///< guards what follows
   Allocation *allocations = nullptr;

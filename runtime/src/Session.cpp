@@ -51,6 +51,9 @@ private:
   GrowingBlock ownArena;
   std::atomic<uint64_t> held{0};
   std::vector<OwnedOutput> ownedOutputs;
+  /// What strings of this and of the last run refer to: the last run's outputs
+  /// may be inputs of this one.
+  TextMemory texts, lastTexts;
 
   // Scratch of a run, kept to avoid allocating in each.
   std::vector<int64_t> symbols, plannedSymbols, declaredDims, outputDims;
@@ -210,7 +213,10 @@ Status SessionState::run(const LoadedModule &loaded, int threads,
     inputPointers[i] = inputs[i].data ? inputs[i].data : emptyTensorAddress();
   for (size_t i = 0; i < numOutputs; ++i)
     outputPointers[i] = slots[i].data;
-  RunServices services(module, pool.get(), threads, slots, device.get());
+  std::swap(texts, lastTexts);
+  texts.clear();
+  RunServices services(module, pool.get(), threads, slots, device.get(),
+                       &texts);
   OnnxAotRuntime table = services.table();
   DeviceRun onDevice{device.get(), loaded, inputs, slots};
   if (Status status = onDevice.begin(arena(), neededArena, services);

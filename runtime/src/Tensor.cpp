@@ -6,6 +6,7 @@
 #include "Types.h"
 
 #include <cstring>
+#include <new>
 
 namespace onnx_aot::runtime {
 
@@ -47,7 +48,44 @@ Expected<Tensor> Tensor::copyOf(OnnxAotType type,
                            " bytes is given values of ", bytes, " bytes");
   if (bytes)
     std::memcpy(tensor->data(), data, bytes);
+  if (type == ONNX_AOT_STRING)
+    if (Status status = tensor->copyTexts(); !status.ok())
+      return status;
   return tensor;
+}
+
+/// Lets the strings refer to a copy of what they refer to.
+Status Tensor::copyTexts() {
+  auto *strings = dataAs<OnnxAotString>();
+  uint64_t total = 0;
+  bool overflow = false;
+  for (int64_t i = 0; i < theSize; ++i) {
+    if (strings[i].size && !strings[i].data)
+      return invalidArgument("string ", i, " of ", strings[i].size,
+                             " bytes is null");
+    overflow |= __builtin_add_overflow(total, strings[i].size, &total);
+  }
+  texts.reset(overflow ? nullptr : new (std::nothrow) char[total ? total : 1]);
+  if (!texts)
+    return Status(ONNX_AOT_OUT_OF_MEMORY,
+                  concat("no memory for strings of ", total, " bytes"));
+  char *next = texts.get();
+  for (int64_t i = 0; i < theSize; ++i) {
+    if (strings[i].size)
+      std::memcpy(next, strings[i].data, strings[i].size);
+    strings[i].data = next;
+    next += strings[i].size;
+  }
+  return Status();
+}
+
+Expected<Tensor> Tensor::ofStrings(const std::vector<int64_t> &dims,
+                                   const std::vector<std::string> &values) {
+  std::vector<OnnxAotString> strings;
+  for (const std::string &value : values)
+    strings.push_back({value.data(), value.size()});
+  return copyOf(ONNX_AOT_STRING, dims, strings.data(),
+                strings.size() * sizeof(OnnxAotString));
 }
 
 OnnxAotTensor Tensor::view() const {

@@ -7,7 +7,7 @@ const TypeInfo *typeInfo(int32_t type) {
   static const TypeInfo table[] = {
       {nullptr, 0, 0},          {"float32", 4, 4},    {"uint8", 1, 1},
       {"int8", 1, 1},           {"uint16", 2, 2},     {"int16", 2, 2},
-      {"int32", 4, 4},          {"int64", 8, 8},      {"string", 0, 0},
+      {"int32", 4, 4},          {"int64", 8, 8},      {"string", 16, 16},
       {"bool", 1, 1},           {"float16", 2, 2},    {"float64", 8, 8},
       {"uint32", 4, 4},         {"uint64", 8, 8},     {"complex64", 8, 4},
       {"complex128", 16, 8},    {"bfloat16", 2, 2},   {"float8e4m3fn", 1, 1},

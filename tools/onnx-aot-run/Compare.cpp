@@ -1,6 +1,8 @@
 //===- Compare.cpp - how far two tensors are apart ------------------------===//
 #include "Compare.h"
 
+#include "Strings.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -277,6 +279,18 @@ Difference compare(const OnnxAotTensor &found, const Tensor &expected,
     return difference;
   }
   difference.elements = expected.size();
+  if (type == ONNX_AOT_STRING) {
+    OnnxAotTensor wanted = expected.view();
+    for (int64_t i = 0; i < expected.size(); ++i) {
+      if (stringAt(found, i) == stringAt(wanted, i))
+        continue;
+      if (!difference.outside++)
+        difference.worst = i;
+      difference.maxAbs = difference.maxRel = INFINITY;
+      difference.maxUlp = std::numeric_limits<uint64_t>::max();
+    }
+    return difference;
+  }
   int64_t numbers = expected.size() * (isComplex(type) ? 2 : 1);
   for (int64_t i = 0; i < numbers; ++i)
     add(difference, tolerance, type, found.data, expected.data(), i);

@@ -1,6 +1,8 @@
 //===- Npy.cpp - numpy's array files --------------------------------------===//
 #include "Npy.h"
 
+#include "Strings.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -131,6 +133,8 @@ private:
 struct ElementType {
   OnnxAotType type;
   bool swapped;
+  /// Code points of a string; 0 for anything else.
+  uint64_t points = 0;
 };
 
 constexpr struct {
@@ -150,6 +154,11 @@ constexpr struct {
 std::optional<ElementType> elementType(const std::string &descr) {
   if (descr.empty() || !std::strchr("<>|=", descr[0]))
     return std::nullopt;
+  // "<U8": strings of up to 8 code points.
+  if (descr.size() > 2 && descr.size() < 12 && descr[1] == 'U' &&
+      descr.find_first_not_of("0123456789", 2) == descr.npos)
+    return ElementType{ONNX_AOT_STRING, descr[0] == '>',
+                       std::stoull(descr.substr(2))};
   for (const auto &entry : typeCodes)
     if (descr.compare(1, descr.npos, entry.code) == 0)
       return ElementType{entry.type, descr[0] == '>'};
@@ -188,6 +197,32 @@ Expected<Tensor> toRowMajor(const Tensor &columns) {
     }
   }
   return rows;
+}
+
+/// The strings of an array, of `points` code points each.
+Expected<Tensor> readStrings(const ByteSource &source, const std::string &what,
+                             const std::vector<int64_t> &shape,
+                             const ElementType &element, uint64_t bytes) {
+  std::u32string all(bytes / sizeof(char32_t), U'\0');
+  if (Status status = source.read(all.data(), bytes); !status.ok())
+    return status;
+  if (element.swapped)
+    for (char32_t &point : all)
+      point = static_cast<char32_t>(
+          __builtin_bswap32(static_cast<uint32_t>(point)));
+  std::vector<std::string> values;
+  // Strings of no code points have no bytes to count them by.
+  uint64_t count = 1;
+  for (int64_t size : shape)
+    count *= static_cast<uint64_t>(size);
+  for (uint64_t i = 0; i < count; ++i) {
+    std::optional<std::string> text = toUtf8(
+        std::u32string_view(all).substr(i * element.points, element.points));
+    if (!text)
+      return userError(what + " has a string that is not Unicode");
+    values.push_back(std::move(*text));
+  }
+  return Tensor::ofStrings(shape, values);
 }
 
 /// Reads magic, version and header; `taken` is how many bytes that were.
@@ -242,6 +277,8 @@ Expected<Tensor> readNpy(const ByteSource &source, const std::string &what) {
                      "', which no model takes");
   uint64_t available = source.bytes - taken,
            elementBytes = onnxAotTypeBytes(element->type);
+  if (element->type == ONNX_AOT_STRING)
+    elementBytes = element->points * sizeof(char32_t);
   // Before anything is allocated: the sizes must be those of the file.
   uint64_t needed = elementBytes;
   bool overflow = false, empty = false;
@@ -259,6 +296,16 @@ Expected<Tensor> readNpy(const ByteSource &source, const std::string &what) {
   Expected<Tensor> tensor = Tensor::create(element->type, header->shape);
   if (!tensor)
     return userError(what + ": " + tensor.status().message());
+  if (element->type == ONNX_AOT_STRING) {
+    tensor = readStrings(source, what, header->shape, *element, needed);
+    if (!tensor || !header->fortranOrder || header->shape.size() < 2)
+      return tensor;
+    Expected<Tensor> rows = toRowMajor(*tensor);
+    // The texts are those of the columns.
+    return rows ? Tensor::copyOf(ONNX_AOT_STRING, rows->dims(), rows->data(),
+                                 rows->bytes())
+                : std::move(rows);
+  }
   if (Status status = source.read(tensor->data(), needed); !status.ok())
     return status;
   if (element->swapped)
@@ -289,7 +336,7 @@ Expected<Tensor> readNpyFile(const std::string &path) {
   return readNpy(source, "'" + path + "'");
 }
 
-std::string npyHeader(const OnnxAotTensor &tensor) {
+std::string npyHeader(const OnnxAotTensor &tensor, uint64_t stringWidth) {
   int32_t type =
       tensor.type == ONNX_AOT_BFLOAT16 ? ONNX_AOT_UINT16 : tensor.type;
   // Codes that numpy has no type for, a byte each.
@@ -298,6 +345,8 @@ std::string npyHeader(const OnnxAotTensor &tensor) {
     if (entry.type == type && entry.code[0] != 'V')
       descr =
           (onnxAotTypeBytes(type) == 1 ? "|" : "<") + std::string(entry.code);
+  if (type == ONNX_AOT_STRING)
+    descr = "<U" + std::to_string(stringWidth);
   std::string text =
       "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (int32_t i = 0; i < tensor.rank; ++i)

@@ -32,15 +32,16 @@ struct ByteSource {
 
 /// Reads one array; `what` is how messages call it. A two-byte void element
 /// ('V2', numpy's way to store bfloat16) becomes BFLOAT16, a one-byte one
-/// ('V1') UINT8: which code it is only the model knows.
+/// ('V1') UINT8: which code it is only the model knows. Strings become UTF-8.
 Expected<Tensor> readNpy(const ByteSource &source, const std::string &what);
 
 /// Reads a .npy file.
 Expected<Tensor> readNpyFile(const std::string &path);
 
 /// What precedes the elements of a .npy file. BFLOAT16, which numpy lacks,
-/// becomes uint16, the types of at most a byte that it lacks 'V1'.
-std::string npyHeader(const OnnxAotTensor &tensor);
+/// becomes uint16, the types of at most a byte that it lacks 'V1', strings so
+/// many code points each.
+std::string npyHeader(const OnnxAotTensor &tensor, uint64_t stringWidth = 0);
 
 } // namespace onnx_aot::run
 

@@ -2,6 +2,7 @@
 #include "Npz.h"
 
 #include "Sequences.h"
+#include "Strings.h"
 
 #include <zip.h>
 
@@ -98,16 +99,29 @@ Status writeNpz(const std::string &path, const std::vector<std::string> &names,
   if (!archive)
     return userError(openError(path, code));
   // The archive refers to the headers and tensors until it is closed.
-  std::vector<std::string> headers(names.size());
+  std::vector<std::string> headers(names.size()), strings(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
-    headers[i] = npyHeader(tensors[i]);
+    uint64_t width = 0;
+    void *data = tensors[i].data;
+    uint64_t bytes = tensors[i].bytes;
+    if (tensors[i].type == ONNX_AOT_STRING) {
+      auto encoded = encodeStrings(tensors[i], "'" + names[i] + "'", width);
+      if (!encoded) {
+        zip_discard(archive);
+        return encoded.status();
+      }
+      strings[i] = std::move(*encoded);
+      data = strings[i].data();
+      bytes = strings[i].size();
+    }
+    headers[i] = npyHeader(tensors[i], width);
     zip_buffer_fragment_t parts[2] = {
         {reinterpret_cast<zip_uint8_t *>(headers[i].data()), headers[i].size()},
-        {static_cast<zip_uint8_t *>(tensors[i].data), tensors[i].bytes}};
+        {static_cast<zip_uint8_t *>(data), bytes}};
     zip_error_t error;
     zip_error_init(&error);
-    zip_source_t *source = zip_source_buffer_fragment_create(
-        parts, tensors[i].bytes ? 2 : 1, 0, &error);
+    zip_source_t *source =
+        zip_source_buffer_fragment_create(parts, bytes ? 2 : 1, 0, &error);
     zip_error_fini(&error);
     zip_int64_t index = source
                             ? zip_file_add(archive, (names[i] + ".npy").c_str(),

@@ -1,6 +1,8 @@
 //===- Report.cpp - what onnx-aot-run prints ------------------------------===//
 #include "Report.h"
 
+#include "Strings.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdarg>
@@ -35,6 +37,8 @@ std::string elementText(const OnnxAotTensor &tensor, int64_t index) {
     return elementAsDouble(tensor.type, tensor.data, i);
   };
   switch (tensor.type) {
+  case ONNX_AOT_STRING:
+    return "\"" + std::string(stringAt(tensor, index)) + "\"";
   case ONNX_AOT_BOOL:
     return number(index) != 0 ? "true" : "false";
   case ONNX_AOT_INT64:

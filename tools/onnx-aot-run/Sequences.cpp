@@ -70,6 +70,12 @@ Status addSequence(std::map<std::string, Tensor> &arrays,
       row[1 + d] = d < row[0] ? entry.dims()[d] : 1;
     row += columns;
   }
+  // Strings are to outlive the entries that they come from.
+  if (elements.type == ONNX_AOT_STRING)
+    data =
+        Tensor::copyOf(data->type(), data->dims(), data->data(), data->bytes());
+  if (!data)
+    return data.status();
   arrays[elements.name] = std::move(*data);
   arrays[shapes.name] = std::move(*table);
   return Status();

@@ -78,7 +78,8 @@ enum RuntimeWord {
   kReleaseWord,
   kAllocateOutputWord,
   kFail,
-  kDeviceTable
+  kDeviceTable,
+  kText
 };
 } // namespace onnx_aot::codegen
 

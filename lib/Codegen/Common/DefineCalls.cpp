@@ -165,8 +165,14 @@ private:
                       outputs = info.getAs<DenseI32ArrayAttr>("outputs"),
                       ranks = info.getAs<DenseI32ArrayAttr>("ranks");
     auto asked = info.getAs<DenseI32ArrayAttr>("asked");
-    FailureOr<LLVM::LLVMFuncOp> callee =
-        declare(function, info.getAs<StringAttr>("callee"));
+    StringRef name = info.getAs<StringAttr>("callee");
+    StringRef number = name;
+    int64_t textFunction = -1;
+    if (number.consume_front(kTextCallee))
+      (void)number.getAsInteger(10, textFunction);
+    FailureOr<LLVM::LLVMFuncOp> callee = LLVM::LLVMFuncOp();
+    if (textFunction < 0)
+      callee = declare(function, name);
     if (failed(callee))
       return failure();
     AbiBuilder b(&getContext(), function.getLoc());
@@ -233,11 +239,36 @@ private:
     b.store(in, call, 2);
     b.store(out, call, 3);
     b.store(named, call, 4);
-    b.store(b.load(b.ptr, function.getArgument(0), kRuntime), call, 5);
+    Value runtime = b.load(b.ptr, function.getArgument(0), kRuntime);
+    b.store(runtime, call, 5);
     Value status =
-        LLVM::CallOp::create(b, b.loc, *callee, ValueRange{call}).getResult();
+        *callee ? LLVM::CallOp::create(b, b.loc, *callee, ValueRange{call})
+                      .getResult()
+                : callText(b, function, runtime, textFunction, call);
     LLVM::ReturnOp::create(b, b.loc, status);
     return success();
+  }
+
+  /// Calls the function on strings that the caller lends; 1 where it lends
+  /// none.
+  Value callText(AbiBuilder &b, LLVM::LLVMFuncOp function, Value runtime,
+                 int64_t number, Value call) {
+    Region &body = function.getBody();
+    Block *some = &body.emplaceBlock(), *lent = &body.emplaceBlock(),
+          *none = &body.emplaceBlock();
+    LLVM::CondBrOp::create(b, b.loc, b.isNull(runtime), none, some);
+    b.setInsertionPointToStart(some);
+    Value service = b.load(b.ptr, runtime, kText);
+    LLVM::CondBrOp::create(b, b.loc, b.isNull(service), none, lent);
+    b.setInsertionPointToStart(none);
+    LLVM::ReturnOp::create(b, b.loc, b.constant32(1));
+    b.setInsertionPointToStart(lent);
+    Value user = b.load(b.ptr, runtime, kUser);
+    auto type = LLVM::LLVMFunctionType::get(b.i32, {b.ptr, b.i32, b.ptr});
+    return LLVM::CallOp::create(
+               b, b.loc, type,
+               ValueRange{service, user, b.constant32(number), call})
+        .getResult();
   }
 
   unsigned numGlobals = 0;

@@ -111,7 +111,11 @@ FailureOr<KernelDomain> KernelDomain::analyze(ArrayRef<linalg::GenericOp> ops) {
   KernelDomain domain;
   std::optional<SmallVector<unsigned>> reduced;
   for (linalg::GenericOp op : ops) {
-    if (!hasVectorizableBody(op) || !domain.alignLoops(op))
+    // Strings, 16 bytes each, are no lanes.
+    bool isWide = llvm::any_of(op->getOperandTypes(), [](Type type) {
+      return getElementTypeOrSelf(type).isInteger(128);
+    });
+    if (isWide || !hasVectorizableBody(op) || !domain.alignLoops(op))
       return failure();
     ArrayRef<unsigned> loops = domain.getLoopDims(op);
     if (isPointwise(op)) {

@@ -11,11 +11,12 @@
 using namespace mlir;
 using namespace onnx_aot;
 
-/// The ABI's element types of tensors of onnx types.
-static SmallVector<int32_t> getAbiTypes(TypeRange types) {
+SmallVector<int32_t> onnx_aot::getCallTypes(TypeRange types) {
   SmallVector<int32_t> result;
   for (Type type : types) {
-    std::optional<OnnxAotType> code = getAbiType(getElementTypeOrSelf(type));
+    Type element = getElementTypeOrSelf(type);
+    std::optional<OnnxAotType> code =
+        isa<onnx::StringType>(element) ? ONNX_AOT_STRING : getAbiType(element);
     result.push_back(code ? static_cast<int32_t>(*code) : 0);
   }
   return result;
@@ -46,7 +47,7 @@ SmallVector<Value> FunctionCall::askSizes(OpBuilder &builder, StringRef callee,
       builder, loc, empty.getType(), builder.getStringAttr(callee),
       builder.getStringAttr(getMessage(op, callee)),
       builder.getDenseI32ArrayAttr(types),
-      builder.getDenseI32ArrayAttr(getAbiTypes(outputs)),
+      builder.getDenseI32ArrayAttr(getCallTypes(outputs)),
       builder.getDenseI32ArrayAttr(ranks), attributes, inputs, empty);
   return getElements(builder, loc, call.getResult(0));
 }
@@ -59,13 +60,13 @@ FunctionCall::compute(OpBuilder &builder, StringRef callee, TypeRange outputs,
   for (auto [type, own] : llvm::zip_equal(outputs, sizes))
     empties.push_back(createEmpty(builder, loc, own,
                                   getElementTypeOrSelf(convertOnnxType(type))));
-  auto call =
-      kernel::CallOp::create(builder, loc, ValueRange(empties).getTypes(),
-                             builder.getStringAttr(callee),
-                             builder.getStringAttr(getMessage(op, callee)),
-                             builder.getDenseI32ArrayAttr(types),
-                             builder.getDenseI32ArrayAttr(getAbiTypes(outputs)),
-                             DenseI32ArrayAttr(), attributes, inputs, empties);
+  auto call = kernel::CallOp::create(
+      builder, loc, ValueRange(empties).getTypes(),
+      builder.getStringAttr(callee),
+      builder.getStringAttr(getMessage(op, callee)),
+      builder.getDenseI32ArrayAttr(types),
+      builder.getDenseI32ArrayAttr(getCallTypes(outputs)), DenseI32ArrayAttr(),
+      attributes, inputs, empties);
   return llvm::to_vector_of<Value>(call.getResults());
 }
 
@@ -84,14 +85,14 @@ struct LowerCustomCall : OnnxLowering<onnx::CustomCallOp> {
       types.push_back(0);
       if (!isThere)
         continue;
-      types.back() = getAbiTypes(rest.front().getType()).front();
+      types.back() = getCallTypes(rest.front().getType()).front();
       rest = rest.drop_front();
       if (types.back() == 0)
         return unsupported(op, "an input's type has no form in the ABI");
     }
     for (Type type : op.getResultTypes())
       if (!isa_and_nonnull<RankedTensorType>(convertOnnxType(type)) ||
-          getAbiTypes(type).front() == 0)
+          getCallTypes(type).front() == 0)
         return unsupported(op, "an output's type has no form in the ABI");
     FunctionCall call(op, types, adaptor.getInputs(), op.getNodeAttributes());
     SmallVector<SmallVector<OpFoldResult>> sizes;

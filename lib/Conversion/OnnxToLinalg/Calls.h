@@ -7,6 +7,9 @@
 
 namespace onnx_aot {
 
+/// The ABI's element types of tensors of onnx types, 0 for one it has not.
+llvm::SmallVector<int32_t> getCallTypes(mlir::TypeRange types);
+
 /// A call of a function of abi/CustomOp.h for one op.
 class FunctionCall {
 public:

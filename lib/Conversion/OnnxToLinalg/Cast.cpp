@@ -2,6 +2,7 @@
 //--------------------------===//
 
 #include "NarrowTypes.h"
+#include "Strings.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -24,6 +25,14 @@ struct LowerCast : OnnxLowering<OpTy> {
                   ConversionPatternRewriter &rewriter) const override {
     Type from = onnx::getElementType(op.getInput());
     Type to = onnx::getElementType(op.getOutput());
+    if (isa<onnx::StringType>(from) || isa<onnx::StringType>(to)) {
+      FailureOr<Value> result =
+          convertStrings(op, adaptor.getInput(), rewriter);
+      if (failed(result))
+        return failure();
+      rewriter.replaceOp(op, *result);
+      return success();
+    }
     bool decodes = isNarrowType(from), encodes = isNarrowType(to);
     if (!(isPlain(from) || decodes) || !(isPlain(to) || encodes)) {
       std::string text;

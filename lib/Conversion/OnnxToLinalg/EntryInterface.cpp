@@ -17,8 +17,11 @@ static FailureOr<DictionaryAttr>
 describe(func::FuncOp entry, Type type, DictionaryAttr attributes,
          StringRef role, function_ref<int64_t(onnx::Dim)> size) {
   std::optional<onnx::Shape> shape = onnx::getShape(type);
-  std::optional<OnnxAotType> abiType =
-      shape ? getAbiType(getElementTypeOrSelf(type)) : std::nullopt;
+  std::optional<OnnxAotType> abiType;
+  if (shape && isa<onnx::StringType>(getElementTypeOrSelf(type)))
+    abiType = ONNX_AOT_STRING;
+  else if (shape)
+    abiType = getAbiType(getElementTypeOrSelf(type));
   auto get = [&](StringRef key) {
     return attributes ? attributes.get(key) : Attribute();
   };
@@ -29,7 +32,7 @@ describe(func::FuncOp entry, Type type, DictionaryAttr attributes,
            << role << " '" << (nameAttr ? nameAttr.getValue() : "")
            << "' of type " << type
            << " is not supported at the module's border (supported: "
-           << "ranked tensors of numbers and bool)";
+           << "ranked tensors of numbers, bool and strings)";
   SmallVector<int64_t> dims;
   for (onnx::Dim dim : *shape)
     dims.push_back(dim.isStatic() ? dim.getStatic() : size(dim));

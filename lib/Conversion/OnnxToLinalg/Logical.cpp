@@ -27,7 +27,6 @@ static void addComplement(PointwisePatterns &pointwise) {
 void onnx_aot::populateOnnxToLinalgLogicalPatterns(
     const LoweringContext &lowering, RewritePatternSet &patterns) {
   PointwisePatterns pointwise{lowering, patterns};
-  addComparison<onnx::EqualOp, Compare::Equal>(pointwise);
   addComparison<onnx::GreaterOp, Compare::Greater>(pointwise);
   addComparison<onnx::GreaterOrEqualOp, Compare::GreaterOrEqual>(pointwise);
   addComparison<onnx::LessOp, Compare::Less>(pointwise);

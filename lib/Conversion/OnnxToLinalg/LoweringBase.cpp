@@ -20,6 +20,9 @@ static Type convertElementType(Type type) {
   if (auto floatType = dyn_cast<FloatType>(type))
     if (floatType.getWidth() <= 8)
       return IntegerType::get(type.getContext(), 8);
+  // OnnxAotString: the address in the low half, the size in the high one.
+  if (isa<onnx::StringType>(type))
+    return IntegerType::get(type.getContext(), 128);
   if (isa<FloatType, IndexType>(type))
     return type;
   return {};

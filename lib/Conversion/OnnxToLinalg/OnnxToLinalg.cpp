@@ -4,6 +4,7 @@
 #include "Calls.h"
 #include "EntryInterface.h"
 #include "LoweringBase.h"
+#include "Strings.h"
 #include "Trees.h"
 
 #include "onnx-aot/Conversion/Passes.h"
@@ -105,6 +106,7 @@ struct ConvertOnnxToLinalg
   populateOnnxToLinalg##NAME##Patterns(lowering, patterns);
 #include "LoweringCategories.def"
     populateOnnxToLinalgCallsPatterns(lowering, patterns);
+    populateOnnxToLinalgStringsPatterns(lowering, patterns);
     populateOnnxToLinalgTreesPatterns(lowering, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(
         patterns, typeConverter);
@@ -123,6 +125,8 @@ struct ConvertOnnxToLinalg
     target.addDynamicallyLegalOp<func::ReturnOp>(
         [&](func::ReturnOp op) { return typeConverter.isLegal(op); });
     LogicalResult known = checkHasLowering(getOperation(), patterns);
+    if (failed(checkStrings(getOperation())))
+      known = failure();
     FrozenRewritePatternSet frozen(std::move(patterns));
     if (succeeded(known) &&
         succeeded(applyFullConversion(getOperation(), target, frozen)))

@@ -209,6 +209,26 @@ std::string FunctionWriter::getString(StringRef name,
   return attribute ? attribute->s() : otherwise.str();
 }
 
+std::vector<std::string> FunctionWriter::getStrings(StringRef name) const {
+  const ::onnx::AttributeProto *attribute = find(name);
+  if (!attribute)
+    return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
+void FunctionWriter::warn(const Twine &text) {
+  emitWarning(site.loc) << "node '" << site.node.name() << "' ("
+                        << site.node.op_type() << "): " << text;
+}
+
+Name FunctionWriter::strings(ArrayRef<std::string> values) {
+  ::onnx::AttributeProto list;
+  list.set_type(::onnx::AttributeProto::STRINGS);
+  for (const std::string &value : values)
+    list.add_strings(value);
+  return add("Constant", {}, {NodeAttribute("value_strings", list)});
+}
+
 SmallVector<int64_t> FunctionWriter::getInts(StringRef name) const {
   const ::onnx::AttributeProto *attribute = find(name);
   if (!attribute)

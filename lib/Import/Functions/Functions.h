@@ -44,6 +44,9 @@ public:
     return refuseNode(reason);
   }
 
+  /// Says what the node does otherwise here.
+  void warn(const llvm::Twine &text);
+
   //===--- The node -------------------------------------------------------===//
 
   unsigned getNumInputs() const { return inputs.size(); }
@@ -65,6 +68,7 @@ public:
   float getFloat(llvm::StringRef name, float otherwise) const;
   std::string getString(llvm::StringRef name, llvm::StringRef otherwise) const;
   llvm::SmallVector<int64_t> getInts(llvm::StringRef name) const;
+  std::vector<std::string> getStrings(llvm::StringRef name) const;
   /// The floats of an attribute, or the numbers of its form `<name>_as_tensor`.
   /// Fails, with the reason told, on a tensor that has another form.
   mlir::FailureOr<llvm::SmallVector<double>> getNumbers(llvm::StringRef name);
@@ -87,6 +91,8 @@ public:
   /// A constant of f32, f64, i32 or i64 elements.
   Name tensor(llvm::ArrayRef<double> values, llvm::ArrayRef<int64_t> shape,
               mlir::Type type);
+  /// A 1-D constant of strings.
+  Name strings(llvm::ArrayRef<std::string> values);
   /// A constant of uint8 or int8.
   Name bytes(std::string values, llvm::ArrayRef<int64_t> shape,
              mlir::Type type);

@@ -3,6 +3,8 @@
 
 #include "ML.h"
 
+#include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -35,23 +37,20 @@ FailureOr<ClassLabels> getClassLabels(FunctionWriter &writer, StringRef ints) {
   ClassLabels labels;
   labels.numbers = writer.getInts(ints);
   labels.count = labels.numbers.size();
-  const ::onnx::AttributeProto *strings = writer.find("classlabels_strings");
-  if (labels.count == 0 && strings)
-    labels.count = strings->strings_size();
+  if (labels.count == 0) {
+    labels.names = writer.getStrings("classlabels_strings");
+    labels.count = labels.names.size();
+  }
   if (labels.count < 1)
     return FailureOr<ClassLabels>(writer.refuse("it has no class labels"));
-  if (labels.numbers.empty() && writer.wants(0))
-    return FailureOr<ClassLabels>(writer.refuse(
-        "its labels are strings (supported: integer labels, or strings "
-        "where the model uses the scores only)"));
   return labels;
 }
 
 LogicalResult addLabels(FunctionWriter &writer, const ClassLabels &labels,
                         const Name &classes) {
-  if (!labels.numbers.empty())
-    writer.result(
-        0, writer.add("Gather", {writer.integers(labels.numbers), classes}));
+  Name list = labels.numbers.empty() ? writer.strings(labels.names)
+                                     : writer.integers(labels.numbers);
+  writer.result(0, writer.add("Gather", {list, classes}));
   return success();
 }
 
@@ -268,19 +267,22 @@ static std::pair<Name, Name> addSearch(FunctionWriter &writer,
 
 static LogicalResult writeOneHotEncoder(FunctionWriter &writer) {
   SmallVector<int64_t> categories = writer.getInts("cats_int64s");
-  if (categories.empty())
-    return writer.refuse("categories of strings are not supported (supported: "
-                         "cats_int64s)");
+  std::vector<std::string> names = writer.getStrings("cats_strings");
+  bool hasNames = isa<onnx::StringType>(writer.getElementType(0));
+  int64_t count = hasNames ? names.size() : categories.size();
+  if (count == 0)
+    return writer.refuse("it has no categories of its input's type");
   MLIRContext *context = writer.getElementType(0).getContext();
   Type f32 = Float32Type::get(context), i64 = IntegerType::get(context, 64);
-  Name x = writer.convert(writer.input(0), i64);
-  Name matches = addMatches(writer, x, writer.integers(categories));
+  Name x = hasNames ? writer.input(0) : writer.convert(writer.input(0), i64);
+  Name matches = addMatches(writer, x,
+                            hasNames ? writer.strings(names)
+                                     : writer.integers(categories));
   if (writer.getInt("zeros", 1)) {
     writer.result(0, writer.convert(matches, f32));
     return success();
   }
   // A number that is no category is an error: it reads behind the last row.
-  int64_t count = categories.size();
   auto [place, any] = addSearch(writer, matches);
   Name row = writer.add("Where", {any, place, writer.integer(count)});
   Name unit = writer.add(
@@ -295,15 +297,9 @@ static LogicalResult writeOneHotEncoder(FunctionWriter &writer) {
 /// is left out.
 static FailureOr<Name> addList(FunctionWriter &writer, StringRef kind) {
   if (writer.find((kind + "_strings").str()))
-    return FailureOr<Name>(writer.refuse(kind + " of strings are not supported "
-                                                "(supported: numbers)"));
-  if (const auto *tensor = writer.find((kind + "_tensor").str())) {
-    if (tensor->t().data_type() == ::onnx::TensorProto::STRING)
-      return FailureOr<Name>(writer.refuse(kind +
-                                           " of strings are not supported "
-                                           "(supported: numbers)"));
+    return writer.strings(writer.getStrings((kind + "_strings").str()));
+  if (const auto *tensor = writer.find((kind + "_tensor").str()))
     return writer.add("Constant", {}, {NodeAttribute("value", *tensor)});
-  }
   if (writer.find((kind + "_int64s").str()))
     return writer.integers(writer.getInts((kind + "_int64s").str()));
   if (const auto *floats = writer.find((kind + "_floats").str()))
@@ -317,7 +313,7 @@ static LogicalResult writeLabelEncoder(FunctionWriter &writer) {
   if (failed(keys) || failed(values))
     return failure();
   if (keys->empty() || values->empty())
-    return writer.refuse("it needs keys and values of numbers");
+    return writer.refuse("it needs keys and values");
   Type type = writer.getElementType(0);
   Name matches = addMatches(writer, writer.input(0), *keys);
   if (isa<FloatType>(type)) {
@@ -338,8 +334,29 @@ static LogicalResult writeLabelEncoder(FunctionWriter &writer) {
                               Float32Type::get(type.getContext()));
   else if (writer.find("values_int64s"))
     otherwise = writer.integer(writer.getInt("default_int64", -1));
+  else if (writer.find("values_strings"))
+    otherwise = writer.strings(writer.getString("default_string", "_Unused"));
   else
     return writer.refuse("values_tensor needs a default_tensor");
+  writer.result(0, writer.add("Where", {any, found, otherwise}));
+  return success();
+}
+
+/// Names as numbers, or numbers as names.
+static LogicalResult writeCategoryMapper(FunctionWriter &writer) {
+  Name numbers = writer.integers(writer.getInts("cats_int64s"));
+  Name names = writer.strings(writer.getStrings("cats_strings"));
+  if (writer.getInts("cats_int64s").size() !=
+          writer.getStrings("cats_strings").size() ||
+      writer.getInts("cats_int64s").empty())
+    return writer.refuse("it needs as many cats_int64s as cats_strings");
+  bool hasNames = isa<onnx::StringType>(writer.getElementType(0));
+  auto [place, any] = addSearch(
+      writer, addMatches(writer, writer.input(0), hasNames ? names : numbers));
+  Name found = writer.add("Gather", {hasNames ? numbers : names, place});
+  Name otherwise =
+      hasNames ? writer.integer(writer.getInt("default_int64", -1))
+               : writer.strings(writer.getString("default_string", "_Unused"));
   writer.result(0, writer.add("Where", {any, found, otherwise}));
   return success();
 }
@@ -368,15 +385,21 @@ static LogicalResult writeArrayFeatureExtractor(FunctionWriter &writer) {
   return success();
 }
 
-static LogicalResult refuseZipMap(FunctionWriter &writer) {
-  return writer.refuse(
-      "its output is a list of maps, which has no form at the border "
-      "of a module: export the model without it (skl2onnx and "
-      "onnxmltools: zipmap=False)");
-}
-
-static LogicalResult refuseStrings(FunctionWriter &writer) {
-  return writer.refuse("it translates strings, which has no form here");
+/// A list of maps from labels to numbers has no form here: what it would hold
+/// does, as a column for each label.
+static LogicalResult writeZipMap(FunctionWriter &writer) {
+  std::string labels;
+  for (const std::string &name : writer.getStrings("classlabels_strings"))
+    labels += (labels.empty() ? "" : ", ") + name;
+  for (int64_t number : writer.getInts("classlabels_int64s"))
+    labels += (labels.empty() ? "" : ", ") + std::to_string(number);
+  writer.warn("its output is a matrix here, whose columns are what the maps "
+              "hold for the labels " +
+              labels);
+  Name x = writer.input(0);
+  writer.result(0, writer.getRank(0) == 1 ? writer.reshape(x, {1, -1})
+                                          : writer.add("Identity", {x}));
+  return success();
 }
 
 void addMLFunctions(OperatorFunctions &list) {
@@ -435,13 +458,13 @@ void addMLFunctions(OperatorFunctions &list) {
         "CategoryMapper",
         1,
         1,
-        refuseStrings,
+        writeCategoryMapper,
         {"cats_int64s", "cats_strings", "default_int64", "default_string"}},
        {"ai.onnx.ml",
         "ZipMap",
         1,
         1,
-        refuseZipMap,
+        writeZipMap,
         {"classlabels_int64s", "classlabels_strings"}}});
 }
 

@@ -19,9 +19,9 @@ struct ClassLabels {
   int64_t count = 0;
   /// Empty where the labels are strings.
   llvm::SmallVector<int64_t> numbers;
+  std::vector<std::string> names;
 };
-/// The labels of a node, from `ints` or classlabels_strings. Refuses strings
-/// that the model uses: they have no form at the border of a module.
+/// The labels of a node, from `ints` or classlabels_strings.
 mlir::FailureOr<ClassLabels> getClassLabels(FunctionWriter &writer,
                                             llvm::StringRef ints);
 /// Output #0: the label of each row from the number of its class.

@@ -17,7 +17,9 @@ struct Grams {
 
 /// The pool as the attributes say it; all numbers are checked.
 struct Pool {
+  /// Of strings the items are their places in `names`.
   SmallVector<int64_t> items, indexes;
+  std::vector<std::string> names;
   SmallVector<Grams> grams;
   int64_t total = 0, outputs = 0;
 };
@@ -32,9 +34,10 @@ static FailureOr<Pool> readPool(FunctionWriter &writer, int64_t shortest,
   pool.items = writer.getInts("pool_int64s");
   pool.indexes = writer.getInts("ngram_indexes");
   SmallVector<int64_t> counts = writer.getInts("ngram_counts");
-  if (writer.find("pool_strings"))
-    return writer.refuse(
-        "a pool of strings is not supported (supported: int64s)");
+  if (isa<onnx::StringType>(writer.getElementType(0))) {
+    pool.names = writer.getStrings("pool_strings");
+    pool.items = llvm::to_vector(llvm::seq<int64_t>(0, pool.names.size()));
+  }
   int64_t size = pool.items.size();
   for (auto [i, begin] : llvm::enumerate(counts)) {
     int64_t length = i + 1, end = i + 1 < counts.size() ? counts[i + 1] : size;
@@ -72,7 +75,12 @@ static Name countGrams(FunctionWriter &writer, const Pool &pool,
     SmallVector<int64_t> column;
     for (int64_t gram = 0; gram < grams.count; ++gram)
       column.push_back(items[gram * grams.length + j]);
-    Name wanted = writer.convert(writer.integers(column), type);
+    std::vector<std::string> names;
+    for (int64_t item : column)
+      if (!pool.names.empty())
+        names.push_back(pool.names[item]);
+    Name wanted = names.empty() ? writer.convert(writer.integers(column), type)
+                                : writer.strings(names);
     Name isEqual = writer.add(
         "Equal", {writer.add("Unsqueeze", {x, writer.integers({-1})}), wanted});
     all = all.empty() ? isEqual : writer.add("And", {all, isEqual});

@@ -1,5 +1,6 @@
 //===- NpyTest.cpp - .npy files, right and hostile ------------------------===//
 #include "Npy.h"
+#include "Strings.h"
 
 #include "gtest/gtest.h"
 
@@ -110,6 +111,28 @@ TEST(Npy, ConvertsByteAndElementOrder) {
   EXPECT_EQ(std::string(columns->dataAs<char>(), 6), "abcdef");
 }
 
+TEST(Npy, ReadsStrings) {
+  std::u32string points(6, U'\0');
+  points[0] = U'a';
+  points[3] = U'\u00e9';
+  points[4] = U'\U0001F600';
+  std::string bytes(reinterpret_cast<const char *>(points.data()), 24);
+  Expected<Tensor> tensor = parse(file(described("<U3", "(2,)"), bytes));
+  ASSERT_TRUE(tensor.ok()) << tensor.status().message();
+  EXPECT_EQ(stringAt(tensor->view(), 0), "a");
+  EXPECT_EQ(stringAt(tensor->view(), 1), "\u00e9\U0001F600");
+  uint64_t width = 0;
+  Expected<std::string> back = encodeStrings(tensor->view(), "it", width);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(width, 2u);
+  EXPECT_NE(npyHeader(tensor->view(), width).find("'<U2'"), std::string::npos);
+  expectRefused(file(described("<U1", "(1,)"), std::string("\0\xd8\0\0", 4)),
+                "not Unicode");
+  for (const char *bad :
+       {"\x80", "\xc0\x80", "\xed\xa0\x80", "\xe2\x82", "\xff"})
+    EXPECT_FALSE(fromUtf8(bad)) << bad;
+}
+
 TEST(Npy, RefusesHostileHeaders) {
   struct {
     std::string header, elements, message;
@@ -127,7 +150,7 @@ TEST(Npy, RefusesHostileHeaders) {
        "1234", "cannot be read"},
       {described("<f3", "(1,)"), "123", "'<f3'"},
       {described("|O", "(1,)"), "12345678", "'|O'"},
-      {described("<U4", "(1,)"), "1234567890123456", "'<S4'"},
+      {described("<S4", "(1,)"), "1234567890123456", "'<S4'"},
       {described("f4", "(1,)"), "1234", "'f4'"},
       {described("", "(1,)"), "1234", "''"},
       {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }",

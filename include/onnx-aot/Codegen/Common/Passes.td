@@ -147,7 +147,8 @@ def LowerCalls : Pass<"codegen-lower-calls", "::mlir::ModuleOp"> {
     Requires a bufferised entry whose calls have dense operands. Each
     `kernel.call` becomes a call of `onnx_aot.call.N`, which `codegen-define-calls`
     defines, with the context, the addresses of the operands and their sizes, and
-    a check of what it returns.
+    a check of what it returns. The callees `onnx_aot.strings` and
+    `onnx_aot.equal` become loops.
 
     ```mlir
     kernel.call "my_op"(%x) into (%y) {...} : (memref<4xf32>) into (memref<4xf32>)
@@ -159,7 +160,9 @@ def LowerCalls : Pass<"codegen-lower-calls", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
-                           "::mlir::memref::MemRefDialect"];
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def DefineCalls : Pass<"codegen-define-calls", "::mlir::ModuleOp"> {

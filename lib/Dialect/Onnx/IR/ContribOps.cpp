@@ -4,6 +4,7 @@
 #include "onnx-aot/Dialect/Onnx/IR/Custom.h"
 #include "onnx-aot/Dialect/Onnx/IR/ML.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
+#include "onnx-aot/Dialect/Onnx/IR/Strings.h"
 
 using namespace mlir;
 using namespace onnx_aot::onnx;
@@ -14,6 +15,8 @@ using namespace onnx_aot::onnx;
 #include "onnx-aot/Dialect/Onnx/IR/MLOps.cpp.inc"
 #define GET_OP_CLASSES
 #include "onnx-aot/Dialect/Onnx/IR/CustomOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "onnx-aot/Dialect/Onnx/IR/StringOps.cpp.inc"
 
 void OnnxDialect::registerContribOps() {
   addOperations<
@@ -27,6 +30,10 @@ void OnnxDialect::registerContribOps() {
   addOperations<
 #define GET_OP_LIST
 #include "onnx-aot/Dialect/Onnx/IR/CustomOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "onnx-aot/Dialect/Onnx/IR/StringOps.cpp.inc"
       >();
 }
 

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /** Bumped whenever a structure below changes its meaning or layout. */
-#define ONNX_AOT_ABI_VERSION 2
+#define ONNX_AOT_ABI_VERSION 3
 
 /** Alignment in bytes of the arena and of the weights. */
 #define ONNX_AOT_ALIGNMENT 64
@@ -28,6 +28,7 @@ extern "C" {
 #define ONNX_AOT_MAX_RANK 16
 
 struct OnnxAotDevice;     /* abi/Device.h */
+struct OnnxAotOpCall;     /* abi/CustomOp.h */
 struct OnnxAotDeviceCode; /* abi/Device.h */
 
 /** Element types; the values are those of ONNX's TensorProto.DataType. The
@@ -127,6 +128,11 @@ typedef struct OnnxAotRuntime {
   void (*fail)(void *user, const char *message);
   /** Needed by modules with device code (abi/Device.h), else null. */
   const struct OnnxAotDevice *device;
+  /** Functions on strings (OnnxAotTextFunction), for modules with operators
+   * that make or read them. What an output's strings refer to stays valid for
+   * as long as the caller wants the outputs. Not 0 ends the run. */
+  int32_t (*text)(void *user, int32_t function,
+                  const struct OnnxAotOpCall *call);
 } OnnxAotRuntime;
 
 /** What `plan` and `run` return. */

@@ -47,6 +47,18 @@ typedef struct OnnxAotOpCall {
 /** Returns 0; anything else ends the run with ONNX_AOT_RUN_FAILED. */
 typedef int32_t (*OnnxAotOp)(const OnnxAotOpCall *call);
 
+/** What OnnxAotRuntime::text computes: attributes are those of ONNX's
+ * operators. A function on `_SHAPE` writes the outputs' sizes. */
+typedef enum OnnxAotTextFunction {
+  ONNX_AOT_TEXT_CONCAT = 0, /**< StringConcat of inputs of one shape */
+  ONNX_AOT_TEXT_SPLIT_SHAPE = 1,
+  ONNX_AOT_TEXT_SPLIT = 2, /**< StringSplit */
+  ONNX_AOT_TEXT_NORMALIZE_SHAPE = 3,
+  ONNX_AOT_TEXT_NORMALIZE = 4, /**< StringNormalizer */
+  ONNX_AOT_TEXT_PARSE = 5,     /**< Cast from strings to the output's type */
+  ONNX_AOT_TEXT_FORMAT = 6     /**< Cast to strings */
+} OnnxAotTextFunction;
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace onnx_aot::runtime {
@@ -18,9 +19,9 @@ public:
   /// An empty tensor without a type.
   Tensor() = default;
 
-  /// Zero-filled memory for `dims` elements of `type`. Fails for a type without
-  /// a fixed size, a rank above ONNX_AOT_MAX_RANK, a negative or too large
-  /// size.
+  /// Zero-filled memory for `dims` elements of `type`: numbers 0, empty
+  /// strings. Fails for a type that is not known, a rank above
+  /// ONNX_AOT_MAX_RANK, a negative or too large size.
   ONNX_AOT_API static Expected<Tensor> create(OnnxAotType type,
                                               const std::vector<int64_t> &dims);
 
@@ -31,10 +32,16 @@ public:
     return copyOf(type, dims, values.data(), values.size() * sizeof(T));
   }
 
-  /// Like `create`, with `bytes` bytes copied from `data`.
+  /// Like `create`, with `bytes` bytes copied from `data`, and what strings
+  /// refer to.
   ONNX_AOT_API static Expected<Tensor> copyOf(OnnxAotType type,
                                               const std::vector<int64_t> &dims,
                                               const void *data, uint64_t bytes);
+
+  /// A tensor of strings, any bytes; their number must fit `dims`.
+  ONNX_AOT_API static Expected<Tensor>
+  ofStrings(const std::vector<int64_t> &dims,
+            const std::vector<std::string> &values);
 
   OnnxAotType type() const { return theType; }
   const std::vector<int64_t> &dims() const { return theDims; }
@@ -57,6 +64,8 @@ public:
   ONNX_AOT_API OnnxAotTensor view() const;
 
 private:
+  Status copyTexts();
+
   struct Free {
     void operator()(void *pointer) const { std::free(pointer); }
   };
@@ -65,6 +74,8 @@ private:
   int64_t theSize = 0;
   uint64_t theBytes = 0;
   std::unique_ptr<void, Free> memory;
+  /// What the elements of a tensor of strings refer to.
+  std::unique_ptr<char[]> texts;
 };
 
 } // namespace onnx_aot::runtime
