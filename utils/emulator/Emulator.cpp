@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -25,12 +26,17 @@ struct Thread {
   bool isDone = false;
   uint32_t value = 0, partner = 0; ///< of a shuffle
   Fragments fragments;             ///< of a product
+  const char *row = nullptr;       ///< of a load of matrices
+  uint32_t words[4] = {};
 };
 
-/// Lanes that wait for each other, in a shuffle or a product.
+/// What the lanes of a warp do together.
+enum class Collective { None, Shuffle, Multiply, LoadMatrices };
+
+/// Lanes that wait for each other.
 struct Warp {
   uint32_t arrived = 0, mask = 0;
-  bool multiplies = false;
+  Collective kind = Collective::None;
 };
 
 /// The block that runs, and its threads.
@@ -107,6 +113,38 @@ void multiplyWarp(uint32_t warp) {
   multiply(fragments);
   block.warps[warp] = Warp();
   makeReady(lanes);
+}
+
+/// Every lane gets its two elements of each matrix, whose rows are 8 elements
+/// of 16 bits from where the lanes say.
+void loadMatrices(uint32_t warp) {
+  std::vector<uint32_t> lanes;
+  for (uint32_t lane = 0; lane < kWarp; ++lane) {
+    Thread &thread = *block.threads[warp * kWarp + lane];
+    for (uint32_t matrix = 0; matrix < 4; ++matrix) {
+      const char *row =
+          block.threads[warp * kWarp + matrix * 8 + lane / 4]->row;
+      std::memcpy(&thread.words[matrix], row + lane % 4 * 4, 4);
+    }
+    lanes.push_back(thread.index);
+  }
+  block.warps[warp] = Warp();
+  makeReady(lanes);
+}
+
+/// The warp of the running thread, all of whose lanes take part in what it
+/// begins or joins.
+Warp &joinWhole(Collective kind) {
+  uint32_t lane = block.current->index % kWarp;
+  uint32_t warp = block.current->index / kWarp;
+  if (block.launch->threads < (warp + 1) * kWarp)
+    fail("it multiplies in a warp that is not whole");
+  Warp &state = block.warps[warp];
+  if (state.arrived && state.kind != kind)
+    fail("the lanes of a warp do different things at once");
+  state.kind = kind;
+  state.arrived |= 1u << lane;
+  return state;
 }
 
 bool prepareBlock(uint32_t number) {
@@ -228,8 +266,10 @@ uint32_t onnx_aot_emu_shuffle(uint32_t mask, uint32_t value,
   Warp &state = block.warps[warp];
   if (!(mask >> lane & 1))
     fail("it shuffles under a mask without its own lane");
-  if (state.arrived && (state.mask != mask || state.multiplies))
+  if (state.arrived &&
+      (state.mask != mask || state.kind != Collective::Shuffle))
     fail("the lanes of a warp shuffle under different masks");
+  state.kind = Collective::Shuffle;
   thread.value = value;
   thread.partner = lane ^ distance;
   if (thread.partner >= kWarp || !(mask >> thread.partner & 1))
@@ -247,20 +287,24 @@ void onnx_aot_emu_multiply(uint32_t isBf16, uint32_t a0, uint32_t a1,
                            float c0, float c1, float c2, float c3,
                            float *sums) {
   Thread &thread = *block.current;
-  uint32_t lane = thread.index % kWarp, warp = thread.index / kWarp;
-  if (block.launch->threads < (warp + 1) * kWarp)
-    fail("it multiplies in a warp that is not whole");
-  Warp &state = block.warps[warp];
-  if (state.arrived && !state.multiplies)
-    fail("the lanes of a warp shuffle and multiply at once");
   thread.fragments = {
       isBf16 != 0, {a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3}};
-  state.multiplies = true;
-  state.arrived |= 1u << lane;
-  if (state.arrived == ~0u)
-    multiplyWarp(warp);
+  if (joinWhole(Collective::Multiply).arrived == ~0u)
+    multiplyWarp(thread.index / kWarp);
   leave();
   std::copy(thread.fragments.c, thread.fragments.c + 4, sums);
+}
+
+void onnx_aot_emu_load_matrices(const void *row, uint32_t *words) {
+  Thread &thread = *block.current;
+  if (const char *what = block.shared.read(row, 16, thread.index))
+    fail(what);
+  noteTraffic(__builtin_return_address(0), true, row, 16);
+  thread.row = static_cast<const char *>(row);
+  if (joinWhole(Collective::LoadMatrices).arrived == ~0u)
+    loadMatrices(thread.index / kWarp);
+  leave();
+  std::copy(thread.words, thread.words + 4, words);
 }
 
 void *onnx_aot_emu_shared(uint64_t offset) { return block.shared.at(offset); }

@@ -139,6 +139,8 @@ private:
     }
     if (auto product = dyn_cast<NVVM::MmaOp>(op))
       return replaceProduct(product);
+    if (auto load = dyn_cast<NVVM::LdMatrixOp>(op))
+      return replaceMatrixLoad(load);
     auto shuffle = dyn_cast<NVVM::ShflOp>(op);
     if (!shuffle || shuffle.getKind() != NVVM::ShflKind::bfly ||
         !shuffle.getType().isInteger(32))
@@ -165,26 +167,43 @@ private:
                 ? word
                 : LLVM::BitcastOp::create(*builder, i32(), word).getResult());
     llvm::append_range(arguments, op.getOperandC());
-    Type f32 = builder->getF32Type();
+    replaceByParts(op, "onnx_aot_emu_multiply", arguments,
+                   builder->getF32Type());
+    return success();
+  }
+
+  /// Four matrices of 16-bit elements, as they lie.
+  LogicalResult replaceMatrixLoad(NVVM::LdMatrixOp op) {
+    if (op.getNum() != 4 || op.getLayout() != NVVM::MMALayout::row ||
+        op.getEltType() != NVVM::LdStMatrixEltType::B16)
+      return op->emitError("the emulator lacks this operation");
+    SmallVector<Value> arguments{plain(op.getPtr())};
+    replaceByParts(op, "onnx_aot_emu_load_matrices", arguments, i32());
+    return success();
+  }
+
+  /// Calls a function that writes the op's four results to memory.
+  void replaceByParts(Operation *op, StringRef name,
+                      SmallVector<Value> arguments, Type element) {
     auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
-    Value sums;
+    Value parts;
     {
       OpBuilder::InsertionGuard guard(*builder);
       builder->setInsertionPointToStart(&function.getBody().front());
-      sums = LLVM::AllocaOp::create(*builder, pointer, f32, constant(i32(), 4));
+      parts = LLVM::AllocaOp::create(*builder, pointer, element,
+                                     constant(i32(), 4));
     }
-    arguments.push_back(sums);
-    call("onnx_aot_emu_multiply", none(), arguments);
-    Value result = LLVM::PoisonOp::create(*builder, op.getType());
+    arguments.push_back(parts);
+    call(name, none(), arguments);
+    Value result = LLVM::PoisonOp::create(*builder, op->getResult(0).getType());
     for (int64_t i = 0; i < 4; ++i) {
       Value place =
-          LLVM::GEPOp::create(*builder, pointer, f32, sums,
+          LLVM::GEPOp::create(*builder, pointer, element, parts,
                               ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(i)});
-      Value sum = LLVM::LoadOp::create(*builder, f32, place);
-      result = LLVM::InsertValueOp::create(*builder, result, sum, i);
+      Value part = LLVM::LoadOp::create(*builder, element, place);
+      result = LLVM::InsertValueOp::create(*builder, result, part, i);
     }
     replace(op, result);
-    return success();
   }
 
   static void replace(Operation *op, Value value) {

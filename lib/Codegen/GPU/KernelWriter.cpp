@@ -347,6 +347,22 @@ void KernelWriter::storeShared(Value value, Value base, Value index) {
                         elementAddress(builder, base, value.getType(), index));
 }
 
+SmallVector<Value> KernelWriter::loadMatrices(Value base, Type element,
+                                              Value index) {
+  Type i32 = builder.getI32Type();
+  auto result = LLVM::LLVMStructType::getLiteral(builder.getContext(),
+                                                 SmallVector<Type>(4, i32));
+  auto shape =
+      NVVM::LdStMatrixShapeAttr::get(builder.getContext(), /*m=*/8, /*n=*/8);
+  Value loaded = NVVM::LdMatrixOp::create(
+      builder, result, elementAddress(builder, base, element, index), 4,
+      NVVM::MMALayout::row, shape, NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < 4; ++i)
+    words.push_back(LLVM::ExtractValueOp::create(builder, loaded, i));
+  return words;
+}
+
 Value KernelWriter::address(const Argument &argument, ArrayRef<Value> indices) {
   Value offset = constant(0);
   for (auto [index, stride] : llvm::zip_equal(indices, argument.strides))

@@ -82,6 +82,12 @@ public:
                                                    mlir::ValueRange sums,
                                                    mlir::Type type);
 
+  /// Four matrices of 8x8 elements of 16 bits from shared memory, by the whole
+  /// warp: lane i says where row i % 8 of matrix i / 8 begins, and gets of each
+  /// matrix the two elements that fragments hold, as an i32.
+  llvm::SmallVector<mlir::Value>
+  loadMatrices(mlir::Value base, mlir::Type element, mlir::Value index);
+
   //===--- Memory ---------------------------------------------------------===//
 
   /// Static shared memory of `count` elements.

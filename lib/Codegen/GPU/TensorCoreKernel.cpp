@@ -36,10 +36,14 @@ constexpr int64_t kSmall = 16;
 /// tile.
 struct Place {
   Value group, pair, row, column;
+  /// The row that this lane gives the address of when matrices are loaded.
+  Value matrix, matrixRow;
   explicit Place(KernelWriter &w) {
     Value lane = w.rem(w.threadIndex(), w.constant(kWarp));
     Value warp = w.div(w.threadIndex(), w.constant(kWarp));
     group = w.div(lane, w.constant(4));
+    matrix = w.div(lane, w.constant(8));
+    matrixRow = w.rem(lane, w.constant(8));
     pair = w.mul(w.rem(lane, w.constant(4)), w.constant(2));
     row = w.mul(w.div(warp, w.constant(2)), w.constant(kWarpTile));
     column = w.mul(w.rem(warp, w.constant(2)), w.constant(kWarpTile));
@@ -107,35 +111,42 @@ private:
                   });
   }
 
-  /// Two neighbours along the reduction, in one register.
-  static Value loadPair(KernelWriter &w, const Product &product, Value slice,
-                        Value line, Value k) {
+  /// Four fragments' words from where this lane's row begins.
+  static SmallVector<Value> load(KernelWriter &w, const Product &product,
+                                 Value slice, Value line, Value k) {
     Value index = w.add(w.mul(line, w.constant(kPitch)), k);
-    Type type = product.narrow.isF16()
-                    ? Type(VectorType::get({2}, product.narrow))
-                    : Type(w.b().getI32Type());
-    return w.loadSharedAs(slice, product.narrow, index, type);
+    SmallVector<Value> words = w.loadMatrices(slice, product.narrow, index);
+    if (product.narrow.isF16())
+      for (Value &word : words)
+        word = LLVM::BitcastOp::create(
+            w.b(), VectorType::get({2}, product.narrow), word);
+    return words;
   }
 
   static void multiply(KernelWriter &w, const Product &product,
                        const Place &place, int64_t depth, Value rows,
                        Value columns, SmallVector<Value> &sums) {
-    auto k = [&](int64_t offset) {
-      return w.add(place.pair, w.constant(depth + offset));
-    };
     SmallVector<SmallVector<Value>> a, b;
-    for (int64_t i = 0; i < kRowParts; ++i) {
-      Value upper = w.add(w.add(place.row, place.group), w.constant(i * kM));
-      Value lower = w.add(upper, w.constant(8));
-      a.push_back({loadPair(w, product, rows, upper, k(0)),
-                   loadPair(w, product, rows, lower, k(0)),
-                   loadPair(w, product, rows, upper, k(8)),
-                   loadPair(w, product, rows, lower, k(8))});
-    }
-    for (int64_t j = 0; j < kColumnParts; ++j) {
-      Value line = w.add(w.add(place.column, place.group), w.constant(j * kN));
-      b.push_back({loadPair(w, product, columns, line, k(0)),
-                   loadPair(w, product, columns, line, k(8))});
+    // Of rows: the upper and the lower half, then the same further along k.
+    for (int64_t i = 0; i < kRowParts; ++i)
+      a.push_back(load(
+          w, product, rows,
+          w.add(w.add(place.row, place.matrixRow),
+                w.add(w.mul(w.rem(place.matrix, w.constant(2)), w.constant(8)),
+                      w.constant(i * kM))),
+          w.add(w.mul(w.div(place.matrix, w.constant(2)), w.constant(8)),
+                w.constant(depth))));
+    // Of columns: both parts along k, then those of the next eight.
+    for (int64_t j = 0; j < kColumnParts; j += 2) {
+      SmallVector<Value> words = load(
+          w, product, columns,
+          w.add(w.add(place.column, place.matrixRow),
+                w.add(w.mul(w.div(place.matrix, w.constant(2)), w.constant(8)),
+                      w.constant(j * kN))),
+          w.add(w.mul(w.rem(place.matrix, w.constant(2)), w.constant(8)),
+                w.constant(depth)));
+      b.push_back({words[0], words[1]});
+      b.push_back({words[2], words[3]});
     }
     for (int64_t i = 0; i < kRowParts; ++i)
       for (int64_t j = 0; j < kColumnParts; ++j) {

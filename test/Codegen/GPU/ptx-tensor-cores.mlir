@@ -4,6 +4,7 @@
 // Products of 16-bit floats with sums in f32 go to tensor cores where all devices
 // that must run the kernel have them.
 // CHECK: .visible .entry tensor_0(
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: fma.rn.f32
 // OLD: .visible .entry contraction_0(
