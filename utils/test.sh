@@ -16,6 +16,7 @@ suites=(
   style
   lit
   unit
+  sanitizers
   numerics
   bugs
   strings
@@ -53,7 +54,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(levels ulp-full gpu-training-full gpu-conformance-full docs fashion-mnist conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(sanitizers-full levels ulp-full gpu-training-full gpu-conformance-full docs fashion-mnist conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -62,6 +63,8 @@ suite() {
     style) python utils/check-style.py ;;
     lit) python utils/count-tests.py lit lit --no-progress-bar -v --timeout 300 -j "$jobs" "$build/test" ;;
     unit) python utils/count-tests.py ctest ctest --test-dir "$build" --output-on-failure -j "$jobs" ;;
+    sanitizers) utils/sanitizers.sh --runtime-only ;;
+    sanitizers-full) utils/sanitizers.sh ;;
     numerics) python test/Integration/numerics.py ;;
     bugs) python test/Integration/bugs.py ;;
     strings) python test/Integration/strings.py ;;
