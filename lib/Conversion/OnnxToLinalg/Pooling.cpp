@@ -95,6 +95,18 @@ Value reduceWindows(OpBuilder &builder, Location loc, const Pool &pool,
       .getResult(0);
 }
 
+/// Sums `term` of the elements of each window, in the accumulator's type.
+Value sumWindows(OpBuilder &builder, Location loc, const Pool &pool,
+                 llvm::function_ref<Value(OpBuilder &, Location, Value)> term) {
+  Type accumulator = getAccumulatorType(getElementTypeOrSelf(pool.x.getType()));
+  return reduceWindows(
+      builder, loc, pool, createScalarConstant(builder, loc, 0, accumulator),
+      [&](OpBuilder &b, Location l, Value sum, Value element) {
+        Value added = term(b, l, convertScalar(b, l, element, accumulator));
+        return arith::AddFOp::create(b, l, sum, added).getResult();
+      });
+}
+
 /// The value below which no element lies.
 Value createLowest(OpBuilder &builder, Location loc, Type type,
                    bool isUnsigned) {
@@ -260,19 +272,13 @@ struct LowerAveragePool : OnnxLowering<onnx::AveragePoolOp> {
       return failure();
     Location loc = op.getLoc();
     Type elementType = type.getElementType();
-    Type accumulator = getAccumulatorType(elementType);
     FailureOr<Pool> pool =
         getPool(op, adaptor.getX(), rewriter,
                 createScalarConstant(rewriter, loc, 0, elementType));
     if (failed(pool))
       return failure();
-    Value sum = reduceWindows(
-        rewriter, loc, *pool,
-        createScalarConstant(rewriter, loc, 0, accumulator),
-        [&](OpBuilder &b, Location l, Value running, Value element) {
-          Value term = convertScalar(b, l, element, accumulator);
-          return arith::AddFOp::create(b, l, running, term).getResult();
-        });
+    Value sum = sumWindows(rewriter, loc, *pool,
+                           [](OpBuilder &, Location, Value x) { return x; });
     Value y = divide(rewriter, loc, *pool, sum, op.getCountIncludePad() != 0,
                      elementType);
     rewriter.replaceOp(op, castTensor(rewriter, loc, y, type));
@@ -398,20 +404,15 @@ struct LowerLpPool : OnnxLowering<onnx::LpPoolOp> {
       return failure();
     Location loc = op.getLoc();
     Type elementType = type.getElementType();
-    Type accumulator = getAccumulatorType(elementType);
     FailureOr<Pool> pool =
         getPool(op, adaptor.getX(), rewriter,
                 createScalarConstant(rewriter, loc, 0, elementType));
     if (failed(pool))
       return failure();
-    Value sum = reduceWindows(
-        rewriter, loc, *pool,
-        createScalarConstant(rewriter, loc, 0, accumulator),
-        [&](OpBuilder &b, Location l, Value running, Value element) {
-          Value term = createPower(
-              b, l, convertScalar(b, l, element, accumulator), op.getP());
-          return arith::AddFOp::create(b, l, running, term).getResult();
-        });
+    Value sum = sumWindows(rewriter, loc, *pool,
+                           [&](OpBuilder &b, Location l, Value x) {
+                             return createPower(b, l, x, op.getP());
+                           });
     Value y = createMapped(rewriter, loc, sum, elementType,
                            [&](OpBuilder &b, Location l, ValueRange args) {
                              Value root = createRoot(b, l, args[0], op.getP());

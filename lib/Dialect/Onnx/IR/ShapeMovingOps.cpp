@@ -368,22 +368,29 @@ LogicalResult PadOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 
 //===--- Blocks of pixels -------------------------------------------------===//
 
-LogicalResult DepthToSpaceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
-  Type elementType = getElementType(getInput());
-  int64_t block = getBlocksize();
+/// Checks the attributes and the rank; returns the input's shape (N, C, H, W).
+template <typename OpTy>
+static FailureOr<Shape> getBlockedShape(OpTy op) {
+  int64_t block = op.getBlocksize();
   if (block <= 0 || block > (1 << 20))
-    return emitOpError("blocksize ")
+    return op.emitOpError("blocksize ")
            << block << " is not positive or too large";
-  if (getMode() != "DCR" && getMode() != "CRD")
-    return emitOpError("mode \"")
-           << getMode() << "\" is not supported (supported: DCR, CRD)";
-  std::optional<Shape> shape = getShape(getInput());
-  if (!shape) {
-    types.push_back(getTensorType(getUnknownShape(4), elementType));
-    return success();
-  }
+  if (op.getMode() != "DCR" && op.getMode() != "CRD")
+    return op.emitOpError("mode \"")
+           << op.getMode() << "\" is not supported (supported: DCR, CRD)";
+  std::optional<Shape> shape = getShape(op.getInput());
+  if (!shape)
+    return Shape(getUnknownShape(4));
   if (shape->size() != 4)
-    return emitOpError("input must have rank 4, found ") << shape->size();
+    return op.emitOpError("input must have rank 4, found ") << shape->size();
+  return *shape;
+}
+
+LogicalResult DepthToSpaceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+  FailureOr<Shape> shape = getBlockedShape(*this);
+  if (failed(shape))
+    return failure();
+  int64_t block = getBlocksize();
   Dim channels = (*shape)[1];
   if (channels.isStatic() && channels.getStatic() % (block * block) != 0)
     return emitOpError("channels ")
@@ -393,26 +400,15 @@ LogicalResult DepthToSpaceOp::inferResultTypes(SmallVectorImpl<Type> &types) {
       {(*shape)[0],
        divideExactly(channels, Dim::constant(getContext(), block * block)),
        (*shape)[2] * block, (*shape)[3] * block},
-      elementType));
+      getElementType(getInput())));
   return success();
 }
 
 LogicalResult SpaceToDepthOp::inferResultTypes(SmallVectorImpl<Type> &types) {
-  Type elementType = getElementType(getInput());
+  FailureOr<Shape> shape = getBlockedShape(*this);
+  if (failed(shape))
+    return failure();
   int64_t block = getBlocksize();
-  if (block <= 0 || block > (1 << 20))
-    return emitOpError("blocksize ")
-           << block << " is not positive or too large";
-  if (getMode() != "DCR" && getMode() != "CRD")
-    return emitOpError("mode \"")
-           << getMode() << "\" is not supported (supported: DCR, CRD)";
-  std::optional<Shape> shape = getShape(getInput());
-  if (!shape) {
-    types.push_back(getTensorType(getUnknownShape(4), elementType));
-    return success();
-  }
-  if (shape->size() != 4)
-    return emitOpError("input must have rank 4, found ") << shape->size();
   Dim divisor = Dim::constant(getContext(), block);
   for (Dim dim : ArrayRef<Dim>(*shape).drop_front(2))
     if (dim.isStatic() && dim.getStatic() % block != 0)
@@ -421,6 +417,6 @@ LogicalResult SpaceToDepthOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   types.push_back(getTensorType({(*shape)[0], (*shape)[1] * (block * block),
                                  divideExactly((*shape)[2], divisor),
                                  divideExactly((*shape)[3], divisor)},
-                                elementType));
+                                getElementType(getInput())));
   return success();
 }
