@@ -9,9 +9,25 @@ using namespace onnx_aot::onnx;
 
 //===--- Reshapes ---------------------------------------------------------===//
 
+/// True when it is known which dimensions go, and that they are 1.
+static bool isSafe(SqueezeOp op) {
+  std::optional<Shape> shape = getShape(op.getData());
+  auto isStatic = [](Dim dim) { return dim.isStatic(); };
+  if (!shape || !op.getAxes())
+    return shape && llvm::all_of(*shape, isStatic);
+  auto axes = getConstantIntegers(op.getAxes());
+  return axes && llvm::all_of(*axes, [&](int64_t axis) {
+           FailureOr<int64_t> index = normalizeAxis(axis, shape->size());
+           return succeeded(index) && (*shape)[*index].isStatic(1);
+         });
+}
+
 /// The operand of an op that keeps the elements in row-major order, else null.
 static Value getReshapeSource(Operation *op) {
   if (!isa_and_nonnull<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op))
+    return {};
+  // A squeeze also checks sizes that only the run knows.
+  if (auto squeeze = dyn_cast<SqueezeOp>(op); squeeze && !isSafe(squeeze))
     return {};
   return op->getOperand(0);
 }

@@ -96,12 +96,26 @@ model("Transpose MatMul Softmax", [("Transpose", "a", "t", {"perm": [1, 0]}), ("
                                    ("Softmax", "u", "v", {}), ("MatMul", "v a", "y", {})], {"a": ["M", "N"]})
 single("GroupNormalization", {"x": ["N", "C", "H"], "s": ["C2"], "b": ["C3"]}, None, {"num_groups": 2})
 single("Einsum", {"a": ["B", "I", "J"], "b": ["B", "J2", "K"]}, None, {"equation": "bij,bjk->bik"})
+single("InstanceNormalization", {"x": ["N", "C", "L"]}, s=weight(3), b=weight(3))
+single("BatchNormalization", {"x": ["N", "C", "L"]}, s=weight(3), b=weight(3), m=weight(3), v=weight(3) + 2)
+single("Conv", {**IMAGE, "w": [3, 2, 1, 1], "b": ["B"]}, "Conv with a bias")
+single("GridSample", {"x": ["N", 1, "H", "W"], "g": ["M", 3, 3, "S"]})
+single("Det", {"x": ["M", "N"]})
+single("Squeeze", {"x": ["M", "N"]}, None, None, axes=i64(0))
+model("Squeeze of all", [("Squeeze", "x", "h", {}), ("Add", "h b", "y", {})], {"x": ["M", "N"]}, b=weight(2, 2))
+single("LSTM", {"x": ["T", "B", "I"], "w": [1, "G", 2], "r": [1, 12, "H"]}, None, {"hidden_size": 3})
+single("GRU", {"x": ["T", "B", 2], "w": [1, 9, 2], "r": [1, 9, 3], "b": [1, "K"]}, None, {"hidden_size": 3})
+single("Resize", IMAGE, "Resize to a list", {"mode": "linear"}, roi=weight(0), s=np.float32([1, 1, 2, 2]))
+single("OneHot", {"v": ["V"]})
+MODELS["OneHot"].graph.node[0].input[:] = ["i", "d", "v"]
+MODELS["OneHot"].graph.initializer.extend([numpy_helper.from_array(i64(0, 2), "i"), numpy_helper.from_array(i64(3), "d")])
 
 
 # onnxruntime rounds the number of windows to zero, ignores tensors without elements in Concat, and takes 0 for their
 # mean.
 VALUES.update({"MaxPool": (0, 1, 3, 4, 7), "Conv Relu MaxPool": (0, 1, 4, 5, 7), "Concat": (1, 2, 3, 7),
-               "Conv ReduceSum": (0, 1, 3, 4), "ReduceMean": (1, 2, 7), "Einsum": (0, 2, 3)})
+               "Conv ReduceSum": (0, 1, 3, 4), "ReduceMean": (1, 2, 7), "Einsum": (0, 2, 3),
+               "Squeeze of all": (0, 2, 3, 4)})
 
 
 def symbols_of(proto):

@@ -35,6 +35,8 @@ struct CheckSizes : onnx_aot::impl::CheckSizesBase<CheckSizes> {
         checkLoops(generic);
       else if (auto empty = dyn_cast<tensor::EmptyOp>(op))
         checkEmpty(empty);
+      else if (auto cast = dyn_cast<tensor::CastOp>(op))
+        checkCast(cast);
     }
     if (madeDims)
       resolveTensorDims(entry);
@@ -70,6 +72,28 @@ private:
       Value zero = arith::ConstantIndexOp::create(builder, op.getLoc(), 0);
       check(builder, op.getLoc(), arith::CmpIPredicate::sge, size, zero,
             "a size is negative: its inputs are too small");
+    }
+  }
+
+  /// A cast may claim a size that only the run knows: that of an operand of the
+  /// same loop, made a constant by canonicalization.
+  void checkCast(tensor::CastOp op) {
+    auto type = dyn_cast<RankedTensorType>(op.getType());
+    auto from = dyn_cast<RankedTensorType>(op.getSource().getType());
+    if (!type || !from)
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+      if (type.isDynamicDim(axis) || !from.isDynamicDim(axis))
+        continue;
+      OpFoldResult size = getSize(builder, loc, op.getSource(), axis);
+      if (getConstantIntValue(size) != type.getDimSize(axis))
+        check(
+            builder, loc, arith::CmpIPredicate::eq,
+            getValueOrCreateConstantIndexOp(builder, loc, size),
+            arith::ConstantIndexOp::create(builder, loc, type.getDimSize(axis)),
+            "sizes of its inputs do not fit together");
     }
   }
 

@@ -238,7 +238,7 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
     IndexBuilder ib(rewriter, loc);
     Value elements = ib.product(kernel);
     Value channels = ib.div(ib.get(columns[1]), elements);
-    if (isDynamic)
+    if (isDynamic || !getConstantIntValue(columns[1]))
       createCheck(rewriter, op,
                   ib.compare(arith::CmpIPredicate::eq,
                              ib.mul(channels, elements), ib.get(columns[1])),
@@ -260,6 +260,8 @@ struct LowerCol2Im : OnnxLowering<onnx::Col2ImOp> {
       blocks.push_back(
           ib.select(fits, ib.add(steps, ib.constant(1)), ib.constant(0)));
     }
+    checkSize(rewriter, op, input, 2, getAsOpFoldResult(ib.product(blocks)),
+              "the last axis and the number of blocks");
     Value limit = getValueOrCreateConstantIndexOp(rewriter, loc, columns[2]);
     Type elementType = type.getElementType();
     Type accumulator = getAccumulatorType(elementType);

@@ -112,6 +112,10 @@ struct LowerDet : OnnxLowering<onnx::DetOp> {
         !isa<FloatType>(type.getElementType()))
       return unsupported(op, "needs float matrices of known rank");
     Location loc = op.getLoc();
+    checkSize(
+        rewriter, op, adaptor.getX(), type.getRank() + 1,
+        tensor::getMixedSize(rewriter, loc, adaptor.getX(), type.getRank()),
+        "rows and columns");
     Type accumulator = getAccumulatorType(type.getElementType());
     Value matrices =
         flattenBatch(rewriter, loc,

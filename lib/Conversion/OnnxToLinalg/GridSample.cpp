@@ -149,6 +149,9 @@ struct LowerGridSample : OnnxLowering<onnx::GridSampleOp> {
     int64_t spatialRank = type.getRank() - 2;
     SmallVector<OpFoldResult> xSizes = getRuntimeSizes(rewriter, loc, x),
                               gridSizes = getRuntimeSizes(rewriter, loc, grid);
+    checkSize(rewriter, op, grid, 0, xSizes[0], "the batches of x and grid");
+    checkSize(rewriter, op, grid, gridSizes.size() - 1,
+              rewriter.getIndexAttr(spatialRank), "the last axis of grid");
     SmallVector<OpFoldResult> sizes{xSizes[0], xSizes[1]};
     sizes.append(gridSizes.begin() + 1, gridSizes.end() - 1);
     SmallVector<Value> lengths =

@@ -124,12 +124,26 @@ private:
   SmallVector<OpFoldResult> sizes;
 };
 
+/// A class for each place of the scores but their axis 1, a weight per class.
+void checkTargets(OpBuilder &builder, Operation *op, Value scores, Value target,
+                  Value weight) {
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, op->getLoc(), scores);
+  if (weight)
+    checkSize(builder, op, weight, 0, sizes[1], "the weights and the classes");
+  sizes.erase(sizes.begin() + 1);
+  for (auto [axis, size] : llvm::enumerate(sizes))
+    checkSize(builder, op, target, axis, size, "the scores and the targets");
+}
+
 struct LowerNegativeLogLikelihoodLoss
     : OnnxLowering<onnx::NegativeLogLikelihoodLossOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
   matchAndRewrite(onnx::NegativeLogLikelihoodLossOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    checkTargets(rewriter, op, adaptor.getInput(), adaptor.getTarget(),
+                 adaptor.getWeight());
     NegativeLogLikelihood loss(rewriter, op.getLoc(), adaptor.getInput(),
                                adaptor.getTarget(), adaptor.getWeight(),
                                op.getIgnoreIndex());
@@ -148,6 +162,8 @@ struct LowerSoftmaxCrossEntropyLoss
   matchAndRewrite(onnx::SoftmaxCrossEntropyLossOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    checkTargets(rewriter, op, adaptor.getScores(), adaptor.getLabels(),
+                 adaptor.getWeights());
     Type elementType = getElementTypeOrSelf(adaptor.getScores());
     Type computeType = getComputeType(elementType);
     Value logits = createLogSoftmax(rewriter, loc, adaptor.getScores(),

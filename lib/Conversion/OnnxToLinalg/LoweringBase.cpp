@@ -310,4 +310,18 @@ void createCheck(OpBuilder &builder, Operation *op, Value condition,
               op->getName().getStringRef() + ": " + message);
 }
 
+void checkSize(OpBuilder &builder, Operation *op, Value tensor, int64_t axis,
+               OpFoldResult size, const Twine &what) {
+  Location loc = op->getLoc();
+  OpFoldResult own = tensor::getMixedSize(builder, loc, tensor, axis);
+  if (isEqualConstantIntOrValue(own, size))
+    return;
+  createCheck(builder, op,
+              builder.createOrFold<arith::CmpIOp>(
+                  loc, arith::CmpIPredicate::eq,
+                  getValueOrCreateConstantIndexOp(builder, loc, own),
+                  getValueOrCreateConstantIndexOp(builder, loc, size)),
+              "sizes of its inputs do not fit together: " + what);
+}
+
 } // namespace onnx_aot

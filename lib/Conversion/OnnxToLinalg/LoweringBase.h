@@ -129,6 +129,12 @@ void createCheck(mlir::OpBuilder &builder, mlir::Operation *op,
 void createCheck(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Value condition, const llvm::Twine &message);
 
+/// The same where axis `axis` of `tensor` has another size than `size`. `what`
+/// names the two in the message.
+void checkSize(mlir::OpBuilder &builder, mlir::Operation *op,
+               mlir::Value tensor, int64_t axis, mlir::OpFoldResult size,
+               const llvm::Twine &what);
+
 //===--- One function per category ----------------------------------------===//
 
 #define ONNX_AOT_LOWERING_CATEGORY(NAME)                                       \

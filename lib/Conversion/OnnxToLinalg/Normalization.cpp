@@ -58,6 +58,10 @@ struct LowerBatchNormalization : OnnxLowering<onnx::BatchNormalizationOp> {
       types.push_back(getElementTypeOrSelf(operand));
     SmallVector<bool> reduced(rank, true);
     reduced[1] = false;
+    for (Value parameter : adaptor.getOperands().drop_front())
+      checkSize(rewriter, op, parameter, 0,
+                tensor::getMixedSize(rewriter, loc, x, 1),
+                "a parameter and the channels");
     Statistics statistics(rewriter, loc, x, reduced, getWidest(types));
 
     Value mean = adaptor.getInputMean(), variance = adaptor.getInputVar();
@@ -103,6 +107,10 @@ struct LowerInstanceNormalization
     auto type = cast<RankedTensorType>(x.getType());
     SmallVector<bool> reduced(type.getRank(), true);
     reduced[0] = reduced[1] = false;
+    for (Value parameter : {adaptor.getScale(), adaptor.getB()})
+      checkSize(rewriter, op, parameter, 0,
+                tensor::getMixedSize(rewriter, op.getLoc(), x, 1),
+                "a parameter and the channels");
     Statistics statistics(rewriter, op.getLoc(), x, reduced,
                           getComputeType(type.getElementType()));
     Value mean = statistics.createMean();

@@ -58,6 +58,7 @@ public:
   Layer(OpBuilder &builder, Location loc, int64_t gates, bool batchFirst)
       : builder(builder), loc(loc), gates(gates), batchFirst(batchFirst) {}
   virtual ~Layer() = default;
+  int64_t getGates() const { return gates; }
 
   Value x, w, r, b, sequenceLens;
   /// Initial states, null where absent.
@@ -496,11 +497,45 @@ private:
 
 //===--- Patterns ---------------------------------------------------------===//
 
+/// What the sizes of the weights must be: w is (directions, gates * hidden,
+/// input), r (directions, gates * hidden, hidden), b (directions, 2 * gates *
+/// hidden).
+template <typename OpTy, typename Adaptor>
+void checkLayer(OpTy op, Adaptor adaptor, OpBuilder &builder, int64_t gates) {
+  Location loc = op.getLoc();
+  auto size = [&](Value tensor, int64_t axis) {
+    return tensor::getMixedSize(builder, loc, tensor, axis);
+  };
+  auto times = [&](OpFoldResult value, int64_t factor) {
+    return foldSizes(builder, loc, builder.getAffineDimExpr(0) * factor, value);
+  };
+  Value x = adaptor.getX(), w = adaptor.getW(), r = adaptor.getR();
+  OpFoldResult hidden = size(r, 2);
+  OpFoldResult directions =
+      builder.getIndexAttr(op.getDirection() == "bidirectional" ? 2 : 1);
+  if (std::optional<uint64_t> given = op.getHiddenSize())
+    checkSize(builder, op, r, 2, builder.getIndexAttr(*given),
+              "r and hidden_size");
+  for (Value weights : {w, r}) {
+    checkSize(builder, op, weights, 0, directions,
+              "the weights and the directions");
+    checkSize(builder, op, weights, 1, times(hidden, gates),
+              "the weights and the hidden size");
+  }
+  checkSize(builder, op, w, 2, size(x, 2), "w and the input's last axis");
+  if (Value b = adaptor.getB()) {
+    checkSize(builder, op, b, 0, directions, "b and the directions");
+    checkSize(builder, op, b, 1, times(hidden, 2 * gates),
+              "b and the hidden size");
+  }
+}
+
 /// Sets what all layers have, builds, and replaces the op.
 template <typename OpTy, typename Adaptor>
 LogicalResult lowerLayer(OpTy op, Adaptor adaptor,
                          ConversionPatternRewriter &rewriter, Layer &layer,
                          ArrayRef<Value> initial) {
+  checkLayer(op, adaptor, rewriter, layer.getGates());
   layer.x = adaptor.getX();
   layer.w = adaptor.getW();
   layer.r = adaptor.getR();

@@ -483,6 +483,13 @@ private:
     Location loc = op.getLoc();
     ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
     Type f64 = rewriter.getF64Type(), index = rewriter.getIndexType();
+    for (Value list : {spec.scales, spec.sizes})
+      if (list)
+        checkSize(rewriter, op,
+                  list == spec.scales ? adaptor.getScales()
+                                      : adaptor.getSizes(),
+                  0, rewriter.getIndexAttr(spec.axes.size()),
+                  "one size or scale per axis");
     bool keepsAspect = spec.sizes && spec.policy != Spec::Policy::Stretch;
     FailureOr<SmallVector<OpFoldResult>> known =
         getSizes(rewriter, loc, lowering, op.getY());

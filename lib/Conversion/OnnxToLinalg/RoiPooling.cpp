@@ -60,6 +60,11 @@ struct LowerRoiAlign : OnnxLowering<onnx::RoiAlignOp> {
     Value x = adaptor.getX(), rois = adaptor.getRois(),
           batches = adaptor.getBatchIndices();
     SmallVector<OpFoldResult> xSizes = getRuntimeSizes(rewriter, loc, x);
+    checkSize(rewriter, op, rois, 1, rewriter.getIndexAttr(4),
+              "a region has four numbers");
+    checkSize(rewriter, op, batches, 0,
+              tensor::getMixedSize(rewriter, loc, rois, 0),
+              "rois and batch_indices");
     SmallVector<OpFoldResult> sizes{getRuntimeSizes(rewriter, loc, rois)[0],
                                     xSizes[1],
                                     rewriter.getIndexAttr(op.getOutputHeight()),
@@ -205,6 +210,8 @@ struct LowerMaxRoiPool : OnnxLowering<onnx::MaxRoiPoolOp> {
       return failure();
     Location loc = op.getLoc();
     Value x = adaptor.getX(), rois = adaptor.getRois();
+    checkSize(rewriter, op, rois, 1, rewriter.getIndexAttr(5),
+              "a region has five numbers");
     SmallVector<OpFoldResult> xSizes = getRuntimeSizes(rewriter, loc, x);
     ArrayRef<int64_t> bins = op.getPooledShape();
     SmallVector<OpFoldResult> sizes{getRuntimeSizes(rewriter, loc, rois)[0],
@@ -295,6 +302,9 @@ struct LowerMaxUnpool : OnnxLowering<onnx::MaxUnpoolOp> {
     Location loc = op.getLoc();
     ScalarBuilder s(rewriter, loc, /*isUnsigned=*/false);
     Value x = adaptor.getX(), indices = adaptor.getI();
+    for (auto [axis, size] :
+         llvm::enumerate(tensor::getMixedSizes(rewriter, loc, x)))
+      checkSize(rewriter, op, indices, axis, size, "values and indices");
     Type elementType = type.getElementType();
     int64_t rank = type.getRank();
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, x);

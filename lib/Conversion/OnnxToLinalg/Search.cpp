@@ -30,6 +30,8 @@ struct LowerOneHot : OnnxLowering<onnx::OneHotOp> {
         rewriter, op,
         outside.compare(arith::CmpIPredicate::sge, depth, outside.constant(0)),
         "depth is negative");
+    checkSize(rewriter, op, adaptor.getValues(), 0, rewriter.getIndexAttr(2),
+              "values must be two");
     SmallVector<Value> values(2);
     for (int64_t i : {0, 1})
       values[i] = rewriter.createOrFold<tensor::ExtractOp>(

@@ -236,8 +236,7 @@ struct LowerView : OnnxLowering<OpTy> {
     if (failed(sizes))
       return this->unsupported(op, "sizes must be known at compile time");
     if constexpr (std::is_same_v<OpTy, onnx::SqueezeOp>)
-      if (!op.getAxes())
-        checkNotOne(rewriter, op, adaptor.getOperands()[0]);
+      checkDropped(rewriter, op, adaptor.getOperands()[0]);
     rewriter.replaceOp(op,
                        createReshape(rewriter, loc, adaptor.getOperands()[0],
                                      *from, *to, *sizes));
@@ -246,10 +245,19 @@ struct LowerView : OnnxLowering<OpTy> {
 
 private:
   /// Without axes every 1 goes; one that only the run finds would change the
-  /// rank.
-  static void checkNotOne(OpBuilder &builder, Operation *op, Value data) {
-    IndexBuilder b(builder, op->getLoc());
-    for (OpFoldResult size : getRuntimeSizes(builder, op->getLoc(), data))
+  /// rank. With axes, what goes must be 1.
+  static void checkDropped(OpBuilder &builder, onnx::SqueezeOp op, Value data) {
+    IndexBuilder b(builder, op.getLoc());
+    SmallVector<OpFoldResult> sizes =
+        getRuntimeSizes(builder, op.getLoc(), data);
+    if (op.getAxes()) {
+      if (auto axes = onnx::getConstantIntegers(op.getAxes()))
+        for (int64_t axis : *axes)
+          checkSize(builder, op, data, *onnx::normalizeAxis(axis, sizes.size()),
+                    builder.getIndexAttr(1), "a dimension to drop is not 1");
+      return;
+    }
+    for (OpFoldResult size : sizes)
       if (!getConstantIntValue(size))
         createCheck(
             builder, op,

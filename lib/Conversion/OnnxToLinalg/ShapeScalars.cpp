@@ -58,9 +58,18 @@ Value getOnlyElement(OpBuilder &builder, Location loc, Value tensor) {
   if (auto made = tensor.getDefiningOp<tensor::FromElementsOp>();
       made && made.getElements().size() == 1)
     return made.getElements()[0];
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    if (type.isDynamicDim(axis))
+      createCheck(builder, loc,
+                  builder.createOrFold<arith::CmpIOp>(
+                      loc, arith::CmpIPredicate::eq,
+                      builder.createOrFold<tensor::DimOp>(loc, tensor, axis),
+                      one),
+                  "an input that is one number has another count of elements");
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-  SmallVector<Value> index(cast<RankedTensorType>(tensor.getType()).getRank(),
-                           zero);
+  SmallVector<Value> index(type.getRank(), zero);
   return builder.createOrFold<tensor::ExtractOp>(loc, tensor, index);
 }
 

@@ -58,3 +58,18 @@ func.func @main(%a: tensor<?xf32> {abi.value = {dims = array<i64: -1>, name = "a
   return %y : tensor<?xf32>
 }
 }
+
+// -----
+
+// A cast that claims a size: the run compares.
+module attributes {abi.symbols = ["m"]} {
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: memref<?xi8>, %[[M:[a-z0-9]+]]: index
+// CHECK: %[[FOUR:.*]] = arith.cmpi eq, %[[M]], %c4
+// CHECK: cf.assert %[[FOUR]], "an operator: sizes of its inputs do not fit together"
+func.func @main(%a: tensor<?xf32> {abi.value = {dims = array<i64: -1>, name = "a", type = 1 : i32}})
+    -> (tensor<4xf32> {abi.value = {dims = array<i64: 4>, name = "y", type = 1 : i32}}) {
+  %0 = tensor.cast %a : tensor<?xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+}

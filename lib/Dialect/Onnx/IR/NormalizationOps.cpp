@@ -43,8 +43,9 @@ static LogicalResult verifyPerChannel(Operation *op, Value x,
   std::optional<Shape> shape = getShape(x);
   for (Value parameter : parameters) {
     std::optional<Shape> own = getShape(parameter);
-    if (!own ||
-        (own->size() == 1 && (!shape || broadcastDims((*own)[0], (*shape)[1]))))
+    if (!own || (own->size() == 1 &&
+                 (!shape || !(*own)[0].isStatic() || !(*shape)[1].isStatic() ||
+                  (*own)[0] == (*shape)[1])))
       continue;
     return op->emitOpError("per-channel parameter has type ")
            << parameter.getType() << ", which does not fit " << x.getType();
