@@ -20,18 +20,22 @@ struct alignas(128) ThreadPool::Job {
   OnnxAotTask task;
   void *context;
   uint64_t count;
-  uint64_t grain;
+  uint64_t threads;
   FloatControl floatControl;
   alignas(128) std::atomic<uint64_t> next{0};
 
-  /// Claims chunks until none is left.
+  /// Claims chunks until none is left: half of a thread's part of what is left,
+  /// so that few are claimed and all threads end at almost the same time.
   void drain() {
-    for (;;) {
-      uint64_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= count)
-        return;
+    uint64_t begin = next.load(std::memory_order_relaxed);
+    while (begin < count) {
+      uint64_t size = std::max<uint64_t>(1, (count - begin) / (2 * threads));
+      if (!next.compare_exchange_weak(begin, begin + size,
+                                      std::memory_order_relaxed))
+        continue;
       task(context, static_cast<int64_t>(begin),
-           static_cast<int64_t>(std::min(begin + grain, count)));
+           static_cast<int64_t>(begin + size));
+      begin = next.load(std::memory_order_relaxed);
     }
   }
 };
@@ -203,12 +207,8 @@ void ThreadPool::parallelFor(OnnxAotTask task, void *context, int64_t count,
   if (helpers <= 0 || insideTask)
     return task(context, 0, count);
 
-  // Four chunks a thread: enough to balance, few enough to claim cheaply.
-  uint64_t total = static_cast<uint64_t>(count);
-  uint64_t grain = total / (uint64_t(helpers + 1) * 4);
-  Job job{task, context, total,
-          std::clamp<uint64_t>(grain, 1, uint64_t(1) << 32),
-          FloatControl::current()};
+  Job job{task, context, static_cast<uint64_t>(count),
+          static_cast<uint64_t>(helpers) + 1, FloatControl::current()};
   std::array<uint8_t, maxWorkers> claimed;
   int numClaimed = claim(job, helpers, claimed);
 
