@@ -85,16 +85,15 @@ Value huber(OpMaker &m, const ElementLoss &loss, Value x, Value t) {
                  m.mul(m.sub(size, 0.5 * loss.number), loss.number));
 }
 
-/// -(p t log s(x) + (1 - t) log(1 - s(x))), computed from
-/// -log s(x) = max(-x, 0) + log(1 + e^-|x|), which never overflows.
+/// -(p t log s(x) + (1 - t) log(1 - s(x))) with -log s(x) = softplus(-x) and
+/// -log(1 - s(x)) = softplus(x): neither overflows, nothing cancels, and the
+/// slope is that of s everywhere, at 0 too.
 Value bceWithLogits(OpMaker &m, const ElementLoss &loss, Value x, Value t) {
-  Value minus = m.create<onnx::NegOp>(x);
-  Value rest =
-      m.create<onnx::SoftplusOp>(m.create<onnx::NegOp>(absolute(m, x)));
-  Value negative = m.add(m.create<onnx::ReluOp>(minus), rest);
+  Value positive = m.create<onnx::SoftplusOp>(m.create<onnx::NegOp>(x));
+  Value negative = m.create<onnx::SoftplusOp>(x);
   if (loss.number != 1)
-    negative = m.mul(negative, m.add(m.mul(t, loss.number - 1), 1.0));
-  return m.add(m.mul(m.sub(1.0, t), x), negative);
+    positive = m.mul(positive, loss.number);
+  return m.add(m.mul(t, positive), m.mul(m.sub(1.0, t), negative));
 }
 
 /// t (log t - x), 0 where t is; e^t (t - x) where the target is a logarithm
