@@ -41,6 +41,8 @@ private:
   /// All of a training module: its programs one after the other.
   mlir::LogicalResult runTraining();
   mlir::LogicalResult prepareTraining(TrainingBuilder &builder);
+  /// Takes the model's file into the descriptor.
+  mlir::LogicalResult keepModel();
   mlir::LogicalResult emitTraining(const TrainingBuilder &builder);
 
   mlir::LogicalResult describeTarget();

@@ -3,6 +3,7 @@
 #include "Compilation.h"
 
 #include "onnx-aot/Dialect/Train/IR/Train.h"
+#include "onnx-aot/Import/Importer.h"
 #include "onnx-aot/Transforms/Passes.h"
 #include "onnx-aot/Transforms/Pipeline.h"
 
@@ -90,8 +91,24 @@ static FailureOr<InitialValue> getBytes(ElementsAttr value) {
   return InitialValue{*bytes, bytes};
 }
 
+LogicalResult Compilation::keepModel() {
+  // What is fixed here stays open in the file.
+  if (!invocation.training->keepModel || isMlirFile(invocation.input))
+    return success();
+  std::vector<std::string> names;
+  for (const ParameterInfo &parameter : training.parameters)
+    names.push_back(parameter.value.name);
+  auto model = readModelWithout(invocation.input, &context, names);
+  if (failed(model))
+    return failure();
+  training.model = std::move(*model);
+  return success();
+}
+
 LogicalResult Compilation::emitTraining(const TrainingBuilder &builder) {
   training = builder.getInfo();
+  if (failed(keepModel()))
+    return failure();
   std::vector<InitialValue> values;
   for (ElementsAttr value : builder.getInitialValues()) {
     FailureOr<InitialValue> bytes = getBytes(value);
@@ -102,7 +119,7 @@ LogicalResult Compilation::emitTraining(const TrainingBuilder &builder) {
     values.push_back(*bytes);
   }
   progress.begin(Phase::Object);
-  auto written = emitTrainingArtifact(builder.getInfo(), programs, values,
+  auto written = emitTrainingArtifact(training, programs, values,
                                       invocation.target, getArtifactOptions());
   if (!written) {
     problems.add(written.takeError());

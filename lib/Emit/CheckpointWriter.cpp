@@ -41,17 +41,53 @@ private:
 };
 } // namespace
 
+/// The format's name of a type; empty for what it cannot hold.
 static StringRef getTypeCode(OnnxAotType type) {
-  return type == ONNX_AOT_FLOAT64   ? "F64"
-         : type == ONNX_AOT_FLOAT32 ? "F32"
-         : type == ONNX_AOT_FLOAT16 ? "F16"
-                                    : "BF16";
+  switch (type) {
+  case ONNX_AOT_FLOAT64:
+    return "F64";
+  case ONNX_AOT_FLOAT32:
+    return "F32";
+  case ONNX_AOT_FLOAT16:
+    return "F16";
+  case ONNX_AOT_BFLOAT16:
+    return "BF16";
+  case ONNX_AOT_INT64:
+    return "I64";
+  case ONNX_AOT_INT32:
+    return "I32";
+  case ONNX_AOT_INT16:
+    return "I16";
+  case ONNX_AOT_INT8:
+    return "I8";
+  case ONNX_AOT_UINT64:
+    return "U64";
+  case ONNX_AOT_UINT32:
+    return "U32";
+  case ONNX_AOT_UINT16:
+    return "U16";
+  case ONNX_AOT_UINT8:
+    return "U8";
+  case ONNX_AOT_BOOL:
+    return "BOOL";
+  default:
+    return "";
+  }
 }
 
 /// Names of ours are kept apart from the model's.
 static std::string getKey(StringRef name) {
   bool isOurs = name.starts_with("onnx_aot/") || name == "__metadata__";
   return (isOurs ? "onnx_aot/parameter/" : "") + name.str();
+}
+
+llvm::Error onnx_aot::checkCheckpoint(const TrainingInfo &info) {
+  for (const ParameterInfo &parameter : info.parameters)
+    if (getTypeCode(parameter.value.type).empty())
+      return llvm::createStringError(
+          "parameter '" + parameter.value.name +
+          "' has a type that a checkpoint cannot hold");
+  return llvm::Error::success();
 }
 
 void onnx_aot::writeCheckpoint(const TrainingInfo &info,

@@ -32,6 +32,14 @@ public:
     return privateConstant(llvm::ConstantDataArray::getString(context, text));
   }
 
+  /// Pointer to bytes; null when there are none.
+  llvm::Constant *bytes(llvm::StringRef data) {
+    if (data.empty())
+      return null();
+    return privateConstant(
+        llvm::ConstantDataArray::getString(context, data, /*AddNull=*/false));
+  }
+
   /// Pointer to an array of equally typed elements; null when there are none.
   llvm::Constant *array(llvm::ArrayRef<llvm::Constant *> elements) {
     if (elements.empty())

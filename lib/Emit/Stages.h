@@ -120,6 +120,9 @@ std::string getSibling(llvm::StringRef artifactPath, llvm::StringRef name);
 llvm::Error checkNames(const ModuleInfo &info);
 llvm::Error checkName(llvm::StringRef what, llvm::StringRef name);
 
+/// Fails for a parameter that no checkpoint can hold.
+llvm::Error checkCheckpoint(const TrainingInfo &info);
+
 /// Writes the initial checkpoint of a training artifact (CheckpointFormat.md).
 void writeCheckpoint(const TrainingInfo &info,
                      llvm::ArrayRef<InitialValue> values,

@@ -96,8 +96,9 @@ void onnx_aot::addTrainingDescriptor(llvm::Module &module,
       find(ProgramKind::Eval),
       find(ProgramKind::Optimizer),
       find(ProgramKind::Fused),
-      b.null(), // the model: an export is given the file
-      b.i64(0),
+      find(ProgramKind::Infer),
+      b.bytes(info.model),
+      b.i64(info.model.size()),
   });
   assert(module.getDataLayout().getTypeAllocSize(value->getType()) ==
              sizeof(OnnxAotTraining) &&
@@ -158,6 +159,8 @@ llvm::Expected<ArtifactReport> onnx_aot::emitTrainingArtifact(
   if (options.kind == ArtifactKind::SharedObject)
     options.prefix = "onnx_aot";
   if (llvm::Error error = checkInfo(info))
+    return error;
+  if (llvm::Error error = checkCheckpoint(info))
     return error;
   auto machine = createTargetMachine(target);
   if (!machine)

@@ -112,6 +112,9 @@ static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
   if (failed(readModel(context)))
     return {};
   const ::onnx::GraphProto &graph = context.storage->model.graph();
+  if (!graph.name().empty() &&
+      StringRef(graph.name()).find('\0') == StringRef::npos)
+    module->setSymName(graph.name());
   auto function = func::FuncOp::create(
       loc, "main", FunctionType::get(context.mlirContext, {}, {}));
   module->push_back(function);

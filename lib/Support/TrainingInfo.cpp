@@ -4,6 +4,6 @@
 
 llvm::StringRef onnx_aot::getProgramName(ProgramKind kind) {
   static constexpr llvm::StringLiteral names[numPrograms] = {
-      "train", "eval", "optimizer", "fused"};
+      "train", "eval", "optimizer", "fused", "infer"};
   return names[unsigned(kind)];
 }

@@ -26,6 +26,7 @@ public:
 private:
   LogicalResult buildTrain();
   void buildEval();
+  LogicalResult buildInfer();
   void buildOptimizer();
   LogicalResult buildFused();
 
@@ -53,6 +54,8 @@ private:
   void addSeed();
   /// The gradients of the trained parameters, null for the others.
   FailureOr<SmallVector<Value>> differentiate(Value seed);
+  /// Random operators and normalizations as in inference.
+  void stopTraining();
   /// The running statistics' new values.
   LogicalResult addStateUpdates();
   /// Slots, learning rate and step as inputs.
@@ -276,7 +279,7 @@ LogicalResult TrainingBuilder::Program::buildTrain() {
   return addStateUpdates();
 }
 
-void TrainingBuilder::Program::buildEval() {
+void TrainingBuilder::Program::stopTraining() {
   SmallVector<onnx::DropoutOp> dropouts;
   entry.walk([&](Operation *op) {
     if (auto norm = dyn_cast<onnx::BatchNormalizationOp>(op))
@@ -290,6 +293,10 @@ void TrainingBuilder::Program::buildEval() {
         onnx::createScalar(before, dropout.getLoc(), 0, before.getI1Type());
     dropout.getTrainingModeMutable().assign(off);
   }
+}
+
+void TrainingBuilder::Program::buildEval() {
+  stopTraining();
   Operation *terminator = entry.getBody().front().getTerminator();
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     if (index == 0) {
@@ -300,6 +307,32 @@ void TrainingBuilder::Program::buildEval() {
     addOutput(value, name ? name.getValue() : "",
               {ONNX_AOT_ROLE_USER, int32_t(index - 1)});
   }
+}
+
+/// The loss and what leads to it alone are taken out, and so are the targets.
+LogicalResult TrainingBuilder::Program::buildInfer() {
+  stopTraining();
+  Operation *terminator = entry.getBody().front().getTerminator();
+  for (unsigned i = 1; i < terminator->getNumOperands(); ++i) {
+    auto name = entry.getResultAttrOfType<StringAttr>(i, onnx::kNameAttr);
+    addOutput(terminator->getOperand(i), name ? name.getValue() : "",
+              {ONNX_AOT_ROLE_USER, int32_t(i - 1)});
+  }
+  terminator->eraseOperand(0);
+  SmallVector<Operation *> ops;
+  for (Operation &op : entry.getBody().front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty())
+      op->erase();
+  unsigned firstTarget = owner.numInputs - owner.info.numTargets;
+  for (unsigned i = owner.numInputs; i-- > firstTarget;) {
+    if (!entry.getArgument(i).use_empty() || failed(entry.eraseArgument(i)))
+      return entry.emitError("the model depends on a target: this is a bug in "
+                             "onnx-aot");
+    info.inputs.erase(info.inputs.begin() + i);
+  }
+  return success();
 }
 
 void TrainingBuilder::Program::buildOptimizer() {
@@ -386,6 +419,10 @@ LogicalResult TrainingBuilder::Program::build() {
   case ProgramKind::Optimizer:
     buildOptimizer();
     break;
+  case ProgramKind::Infer:
+    if (failed(buildInfer()))
+      return failure();
+    break;
   case ProgramKind::Fused:
     if (failed(buildFused()))
       return failure();
@@ -403,6 +440,7 @@ TrainingBuilder::makePrograms(ModuleOp model) {
   // A norm of all gradients must be known before the first update.
   if (rule && !options.clipNorm)
     kinds.push_back(ProgramKind::Fused);
+  kinds.push_back(ProgramKind::Infer);
   std::vector<TrainingProgram> programs;
   for (ProgramKind kind : kinds) {
     Program program(*this, kind, model, kind == ProgramKind::Optimizer);

@@ -280,6 +280,54 @@ def evaluate(context):
     assert np.isclose(result[tm.LOSS], ref.cross_entropy(y, labels), rtol=1e-5)
 
 
+@test("infer")
+def infer(context):
+    """The model alone: no target, dropout off, running statistics used; the batch's size is still open."""
+    rng = np.random.default_rng(3)
+    values = {"w": rng.standard_normal((4, 3)).astype(np.float32), "s": np.float32([1, 2, 3]), "b": np.float32([0, 1, 0]),
+              "m": np.float32([.5, 0, -1]), "v": np.float32([1, 4, .25]), "ratio": np.float32(.5), "on": np.array(True)}
+    nodes = [("MatMul", ["x", "w"], ["h"], {}), ("Dropout", ["h", "ratio", "on"], ["d"], {}),
+             ("BatchNormalization", ["d", "s", "b", "m", "v"], ["y", "m2", "v2"], {"training_mode": 1})]
+    model = model_of(nodes, [("x", ("N", 4))], [("y", ("N", 3)), ("h", ("N", 3))], values)
+    module = context.compile(model, "--loss=mse", "--optimizer=sgd")
+    for rows in (1, 5):
+        x = rng.standard_normal((rows, 4)).astype(np.float32)
+        got, h = module.infer({"x": x}), x.astype(np.float64) @ values["w"]
+        want = (h - values["m"]) / np.sqrt(values["v"] + 1e-5) * values["s"] + values["b"]
+        assert list(got) == ["y", "h"], got
+        assert np.allclose(got["y"], want, rtol=1e-5, atol=1e-5) and np.allclose(got["h"], h, rtol=1e-5), (got, want)
+
+
+@test("kept model")
+def kept_model(context):
+    """The module keeps the file without what a training changes, with the data of other files in it."""
+    model, _, parameters, *_ = mlp()
+    module = context.compile(model, "--loss=mse", "--trainable=2.*")
+    assert module.training.name == b"net", module.training.name
+    kept = onnx.load_from_string(module.model())
+    for tensor in kept.graph.initializer:
+        if tensor.name.startswith("2."):
+            assert not tensor.raw_data and not tensor.float_data, tensor.name
+            tensor.CopyFrom(onnx.numpy_helper.from_array(parameters[tensor.name], tensor.name))
+        else:
+            assert (onnx.numpy_helper.to_array(tensor) == parameters[tensor.name]).all()
+    assert kept == model
+    bare = context.compile(model, "--loss=mse", "--no-model")
+    assert not bare.training.model and not bare.training.model_bytes
+    onnx.save(model, context.folder / "outside.onnx", save_as_external_data=True, location="outside.bin",
+              size_threshold=0)
+    out = context.folder / "outside.so"
+    done = subprocess.run([context.compiler, str(context.folder / "outside.onnx"), "--train", "--loss=mse",
+                           "--trainable=2.*", *context.flags, "-o", str(out)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (context.folder / "outside.bin").unlink()
+    kept = onnx.load_from_string(tm.TrainingModule(out, out.with_suffix(".safetensors")).model())
+    for tensor in kept.graph.initializer:
+        assert tensor.data_location == onnx.TensorProto.DEFAULT and not tensor.external_data
+        if not tensor.name.startswith("2."):
+            assert (onnx.numpy_helper.to_array(tensor) == parameters[tensor.name]).all()
+
+
 @test("checkpoint")
 def checkpoint(context):
     model, _, parameters, *_ = mlp()

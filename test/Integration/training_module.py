@@ -44,7 +44,7 @@ Training = structure("Training", [
     ("optimizer", C.c_char_p), ("fingerprint", C.c_uint64 * 2), ("num_parameters", C.c_int32), ("num_slots", C.c_int32),
     ("parameters", C.POINTER(ParameterInfo)), ("slots", C.POINTER(C.c_char_p)), ("num_inputs", C.c_int32),
     ("num_targets", C.c_int32), ("inputs", C.POINTER(C.c_char_p)), ("train", Program), ("eval", Program),
-    ("update", Program), ("fused", Program), ("model", P), ("model_bytes", C.c_uint64)])
+    ("update", Program), ("fused", Program), ("infer", Program), ("model", P), ("model_bytes", C.c_uint64)])
 
 
 class RunFailed(Exception):
@@ -112,7 +112,7 @@ class TrainingModule:
             info, binding = module.inputs[i], program.inputs[i]
             dtype = DTYPES[info.type]
             if binding.role == USER:
-                array = np.ascontiguousarray(feeds[self.inputs[binding.index]], dtype)
+                array = np.asarray(feeds[self.inputs[binding.index]], dtype, order="C")
             elif binding.role == PARAMETER:
                 array = self.parameters[binding.index]
             elif binding.role == GRADIENT:
@@ -175,3 +175,10 @@ class TrainingModule:
 
     def eval_step(self, feeds):
         return self.run("eval", feeds, {})
+
+    def infer(self, feeds):
+        return self.run("infer", feeds, {})[USER]
+
+    def model(self):
+        """The bytes of the model that the module keeps."""
+        return ctypes.string_at(self.training.model, self.training.model_bytes)

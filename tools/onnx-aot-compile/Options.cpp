@@ -136,6 +136,10 @@ struct Flags {
   cl::opt<double> clipValue{
       "clip-value", cl::value_desc("X"), cl::cat(category),
       cl::desc("Cut the gradients' elements off at this size")};
+  cl::opt<bool> noModel{
+      "no-model", cl::cat(category),
+      cl::desc("Do not keep the model in the training module: what is exported "
+               "is then given the file again")};
   cl::opt<bool> check{
       "check", cl::cat(category),
       cl::desc(
@@ -189,6 +193,7 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
   options.widensFloats = flags.verifyGradients;
   if (flags.verifyGradients && !flags.optimizer.getNumOccurrences())
     options.optimizer = "sgd"; // it needs the least memory
+  options.keepModel = !flags.noModel && !flags.verifyGradients;
   if (flags.train) {
     if (flags.trainAll && !options.trainable.empty())
       fail("--train-all and --trainable contradict each other");
@@ -208,6 +213,7 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
   wantsTraining(flags.verifyGradients);
   wantsTraining(flags.clipNorm);
   wantsTraining(flags.clipValue);
+  wantsTraining(flags.noModel);
   return std::nullopt;
 }
 

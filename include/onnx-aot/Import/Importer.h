@@ -65,6 +65,13 @@ mlir::OwningOpRef<mlir::ModuleOp>
 importOnnxModel(llvm::StringRef path, mlir::MLIRContext *context,
                 const ImportOptions &options = {});
 
+/// The bytes of a model file without the data of these initializers of its
+/// graph, for which an export has other values; the data of all others is in
+/// it, wherever it was. Empty where that would be more than a file can hold.
+mlir::FailureOr<std::string>
+readModelWithout(llvm::StringRef path, mlir::MLIRContext *context,
+                 llvm::ArrayRef<std::string> initializers);
+
 } // namespace onnx_aot
 
 #endif // ONNX_AOT_IMPORT_IMPORTER_H

@@ -21,10 +21,10 @@ struct Binding {
 };
 
 /// The programs of a training module, as the fields of OnnxAotTraining.
-enum class ProgramKind { Train, Eval, Optimizer, Fused };
-constexpr unsigned numPrograms = 4;
+enum class ProgramKind { Train, Eval, Optimizer, Fused, Infer };
+constexpr unsigned numPrograms = 5;
 
-/// "train", "eval", "optimizer", "fused".
+/// "train", "eval", "optimizer", "fused", "infer".
 llvm::StringRef getProgramName(ProgramKind kind);
 
 /// The bindings of a program's inputs, and of its outputs without the state
@@ -48,6 +48,8 @@ struct TrainingInfo {
   std::vector<ParameterInfo> parameters;
   std::vector<std::string> slots, inputs;
   unsigned numTargets = 0;
+  /// The ONNX file without the parameters' data; empty: not kept.
+  std::string model;
 };
 
 } // namespace onnx_aot

@@ -35,6 +35,8 @@ struct TrainingOptions {
   std::optional<double> clipNorm, clipValue;
   /// Compute in float64, for gradients that are to be verified.
   bool widensFloats = false;
+  /// Keep the model's file in the module, for exports.
+  bool keepModel = true;
 };
 
 /// One program before code is generated for it.

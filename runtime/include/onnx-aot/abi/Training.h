@@ -112,6 +112,9 @@ typedef struct OnnxAotTraining {
   /** Forward, backward and update in one, without gradient buffers; null where
    *  clipping by norm or accumulation needs the whole gradient. */
   OnnxAotProgram fused;
+  /** The model alone, as in inference: neither loss nor targets. Its inputs are
+   *  the model's in their order, then parameters; it updates nothing. */
+  OnnxAotProgram infer;
   /** The ONNX file that was compiled, where the data of initializers that are
    *  parameters may be left out: what an export fills in. Null: not kept, then
    *  the exporting caller gives the file. */
