@@ -10,36 +10,9 @@
 
 using namespace onnx_aot::runtime;
 
-struct OnnxAotLoadedModule {
-  Module module;
-};
-
 struct OnnxAotSession {
   Session session;
 };
-
-namespace {
-
-Status publish(Expected<Module> module, OnnxAotLoadedModule **result) {
-  if (!module)
-    return module.status();
-  *result = new OnnxAotLoadedModule{std::move(*module)};
-  return Status();
-}
-
-template <typename Find>
-int32_t findByName(const OnnxAotLoadedModule *module, const char *name,
-                   Find find) {
-  if (!module || !name)
-    return -1;
-  try {
-    return (module->module.*find)(name);
-  } catch (const std::bad_alloc &) {
-    return -1;
-  }
-}
-
-} // namespace
 
 extern "C" {
 

@@ -4,9 +4,16 @@
 
 #include "Text.h"
 
+#include "onnx-aot/runtime/Module.h"
+
 #include <cstdio>
 #include <exception>
 #include <new>
+
+/// The handle of a module.
+struct OnnxAotLoadedModule {
+  onnx_aot::runtime::Module module;
+};
 
 namespace onnx_aot::runtime {
 
@@ -41,6 +48,27 @@ OnnxAotCode guarded(OnnxAotError *error, Body body) {
 /// A refusal of a null pointer.
 inline Status nullArgument(const char *name) {
   return invalidArgument("argument ", quoted(name), " is null");
+}
+
+/// Hands a module out in a handle of its own.
+template <typename Value, typename Handle>
+Status publish(Expected<Value> module, Handle **result) {
+  if (!module)
+    return module.status();
+  *result = new Handle{std::move(*module)};
+  return Status();
+}
+
+/// Asks the module in a handle for the index of a name; -1 for a null.
+template <typename Handle, typename Find>
+int32_t findByName(const Handle *handle, const char *name, Find find) {
+  if (!handle || !name)
+    return -1;
+  try {
+    return (handle->module.*find)(name);
+  } catch (const std::bad_alloc &) {
+    return -1;
+  }
 }
 
 } // namespace onnx_aot::runtime

@@ -58,6 +58,7 @@ public:
 
   Status checkFields();
   Status checkProgram(const OnnxAotProgram &program, const char *name);
+  Status checkInfer();
 
 private:
   Status checkParameter(const OnnxAotParameterInfo &info);
@@ -111,9 +112,6 @@ Status Checker::checkFields() {
     return invalidModule("its descriptor lacks a text or table");
   if (!training.train.module && !training.fused.module)
     return invalidModule("it has no program that trains");
-  if (training.train.module && !training.update.module &&
-      !training.fused.module)
-    return invalidModule("it has no program that updates the parameters");
   for (int32_t i = 0; i < training.num_slots; ++i)
     if (!training.slots[i])
       return invalidModule("slot ", i, " has no name");
@@ -198,7 +196,7 @@ Status Checker::checkProgram(const OnnxAotProgram &program, const char *name) {
   if ((module->num_inputs && !program.inputs) ||
       (module->num_outputs && !program.outputs))
     return invalidModule("program ", name, " has no bindings");
-  mayUpdate = &program != &training.eval;
+  mayUpdate = &program != &training.eval && &program != &training.infer;
   // Nothing may be bound twice, and the outputs for the caller are numbered.
   std::set<std::tuple<bool, int32_t, int32_t, int32_t>> bound;
   int32_t userOutputs = 0;
@@ -232,6 +230,31 @@ Status Checker::checkProgram(const OnnxAotProgram &program, const char *name) {
   return Status();
 }
 
+/// What a session runs has no other inputs than the model's and parameters.
+Status Checker::checkInfer() {
+  const OnnxAotModule *module = training.infer.module;
+  if (!module)
+    return Status();
+  bool inParameters = false;
+  for (int32_t i = 0; i < module->num_inputs; ++i) {
+    const OnnxAotBinding &binding = training.infer.inputs[i];
+    bool isParameter = binding.role == ONNX_AOT_ROLE_PARAMETER;
+    if (!isParameter && (binding.role != ONNX_AOT_ROLE_USER || inParameters ||
+                         binding.index != i))
+      return invalidModule("program infer: input ",
+                           quoted(module->inputs[i].name),
+                           " is at a wrong place");
+    inParameters |= isParameter;
+  }
+  for (int32_t i = 0; i < module->num_outputs; ++i)
+    if (training.infer.outputs[i].role != ONNX_AOT_ROLE_USER ||
+        training.infer.outputs[i].index != i)
+      return invalidModule("program infer: output ",
+                           quoted(module->outputs[i].name),
+                           " is at a wrong place");
+  return Status();
+}
+
 } // namespace
 
 Status checkTraining(const OnnxAotTraining &training, SlotTable &slots) {
@@ -242,7 +265,8 @@ Status checkTraining(const OnnxAotTraining &training, SlotTable &slots) {
       {&training.train, "train"},
       {&training.eval, "eval"},
       {&training.update, "update"},
-      {&training.fused, "fused"}};
+      {&training.fused, "fused"},
+      {&training.infer, "infer"}};
   bool withDevice = false, withoutDevice = false;
   for (auto [program, name] : programs) {
     if (Status status = checker.checkProgram(*program, name); !status.ok())
@@ -253,7 +277,7 @@ Status checkTraining(const OnnxAotTraining &training, SlotTable &slots) {
   // State stays on the device from program to program.
   if (withDevice && withoutDevice)
     return invalidModule("some of its programs have device code, others none");
-  return Status();
+  return checker.checkInfer();
 }
 
 } // namespace onnx_aot::runtime

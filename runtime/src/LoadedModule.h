@@ -2,6 +2,7 @@
 #ifndef ONNX_AOT_RUNTIME_SRC_LOADEDMODULE_H
 #define ONNX_AOT_RUNTIME_SRC_LOADEDMODULE_H
 
+#include "Memory.h"
 #include "WeightsFile.h"
 #include "cuda/DeviceModule.h"
 
@@ -11,8 +12,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace onnx_aot::runtime {
+
+class LoadedModule;
 
 /// A shared object opened with dlopen; closes it at the end.
 class SharedObject {
@@ -42,6 +46,16 @@ private:
   std::string path;
 };
 
+/// A module whose last inputs have values: to its callers it has only those
+/// before.
+struct BoundModule {
+  OnnxAotModule descriptor; ///< of what is left
+  std::vector<const void *> inputs;
+  GrowingBlock memory; ///< where they point to
+  /// What keeps the program and its weights.
+  std::shared_ptr<const LoadedModule> program;
+};
+
 /// A checked descriptor, its weights, and what holds their memory. The library
 /// is declared first: it goes last.
 class LoadedModule {
@@ -50,10 +64,17 @@ public:
                const OnnxAotModule &descriptor, std::optional<WeightsFile> file)
       : library(std::move(library)), descriptor(descriptor),
         file(std::move(file)) {}
+  explicit LoadedModule(std::shared_ptr<const BoundModule> bound)
+      : descriptor(bound->descriptor), bound(std::move(bound)) {}
 
   const OnnxAotModule &get() const { return descriptor; }
   const void *weights() const {
     return file ? file->data() : descriptor.weights;
+  }
+  /// Inputs that follow the caller's.
+  const std::vector<const void *> &boundInputs() const {
+    static const std::vector<const void *> none;
+    return bound ? bound->inputs : none;
   }
 
   /// Kernels and weights on the device; loaded by the first who asks.
@@ -72,6 +93,7 @@ private:
   std::shared_ptr<const SharedObject> library;
   const OnnxAotModule &descriptor;
   std::optional<WeightsFile> file;
+  std::shared_ptr<const BoundModule> bound;
   mutable std::mutex deviceMutex;
   mutable std::shared_ptr<const DeviceModule> onDevice;
 };

@@ -4,6 +4,8 @@
 
 #include "LoadedModule.h"
 
+#include "onnx-aot/runtime/Checkpoint.h"
+
 #include <vector>
 
 namespace onnx_aot::runtime {
@@ -27,7 +29,7 @@ public:
 
   const OnnxAotTraining &descriptor;
   /// Null where the module has no such program.
-  std::shared_ptr<const LoadedModule> train, eval, update, fused;
+  std::shared_ptr<const LoadedModule> train, eval, update, fused, infer;
   SlotTable slots;
 
   /// True if a program runs on a device.
@@ -42,6 +44,15 @@ public:
 /// Checks that this runtime can train with `training`: version, tables,
 /// parameters, and every binding of every program. Fills in `slots`.
 Status checkTraining(const OnnxAotTraining &training, SlotTable &slots);
+
+/// "0123...": how a checkpoint names a module's fingerprint.
+std::string fingerprintText(const OnnxAotTraining &training);
+
+/// For each parameter of the module the checkpoint's tensor of it; null only
+/// with `partial`. Fails where the checkpoint is not of this model.
+Expected<std::vector<const CheckpointTensor *>>
+matchParameters(const OnnxAotTraining &training, const Checkpoint &checkpoint,
+                bool partial);
 
 } // namespace onnx_aot::runtime
 

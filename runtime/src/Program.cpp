@@ -97,6 +97,13 @@ void Program::keepState(DeviceMemory &device) const {
     device.lend(piece);
 }
 
+bool Program::scales() const {
+  for (int32_t i = 0; i < descriptor().num_inputs; ++i)
+    if (program.inputs[i].role == ONNX_AOT_ROLE_LOSS_SCALE)
+      return true;
+  return false;
+}
+
 bool Program::gives(OnnxAotRole role) const {
   for (int32_t i = 0; i < descriptor().num_outputs; ++i)
     if (program.outputs[i].role == role)

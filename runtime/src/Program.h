@@ -49,6 +49,8 @@ public:
 
   /// True if an output has this role.
   bool gives(OnnxAotRole role) const;
+  /// True if it multiplies the loss by a scale.
+  bool scales() const;
   /// The loss, if there is one, then the model's outputs.
   std::vector<std::string> outputNames() const;
 

@@ -14,7 +14,7 @@ namespace onnx_aot::runtime {
 /// The memory of a session. One run at a time may use it.
 class SessionState {
 public:
-  SessionState(const Module &module, const SessionOptions &options);
+  SessionState(const LoadedModule &loaded, const SessionOptions &options);
 
   Status run(const LoadedModule &loaded, int threads,
              const OnnxAotTensor *inputs, size_t numInputs,
@@ -66,16 +66,20 @@ private:
   std::vector<void *> outputPointers;
 };
 
-SessionState::SessionState(const Module &module, const SessionOptions &options)
+SessionState::SessionState(const LoadedModule &loaded,
+                           const SessionOptions &options)
     : callerArena(options.arena), callerBytes(options.arenaBytes),
-      ownedOutputs(module->num_outputs), symbols(module->num_symbols),
-      slots(module->num_outputs), inputPointers(module->num_inputs),
-      outputPointers(module->num_outputs) {
-  for (int32_t i = 0; i < module->num_outputs; ++i)
-    declaredDims.insert(declaredDims.end(), module->outputs[i].dims,
-                        module->outputs[i].dims + module->outputs[i].rank);
+      ownedOutputs(loaded.get().num_outputs), symbols(loaded.get().num_symbols),
+      slots(loaded.get().num_outputs), inputPointers(loaded.get().num_inputs),
+      outputPointers(loaded.get().num_outputs) {
+  const OnnxAotModule &module = loaded.get();
+  for (int32_t i = 0; i < module.num_outputs; ++i)
+    declaredDims.insert(declaredDims.end(), module.outputs[i].dims,
+                        module.outputs[i].dims + module.outputs[i].rank);
   outputDims = declaredDims;
-  uses.reserve(module->num_inputs + module->num_outputs + 1);
+  uses.reserve(module.num_inputs + module.num_outputs + 1);
+  inputPointers.insert(inputPointers.end(), loaded.boundInputs().begin(),
+                       loaded.boundInputs().end());
 }
 
 /// Asks the module for shapes and memory, unless the sizes are those of before.
@@ -267,7 +271,7 @@ Expected<Session> Session::create(const Module &module,
       module->arena_bytes > options.arenaBytes)
     return invalidArgument("the arena has ", options.arenaBytes,
                            " bytes, the model needs ", module->arena_bytes);
-  auto state = std::make_unique<SessionState>(module, options);
+  auto state = std::make_unique<SessionState>(*module.loaded, options);
   if (options.threads > 1) {
     state->pool = ThreadPool::shared();
     if (Status status = state->pool->reserve(options.threads - 1); !status.ok())

@@ -157,6 +157,18 @@ Status TrainerState::runTraining(Program &program, const OnnxAotTensor *inputs,
   return status;
 }
 
+Status TrainerState::noOptimizer() {
+  return invalidArgument("the module was compiled without an optimizer: it "
+                         "computes gradients and updates nothing");
+}
+
+bool TrainerState::usesFused() const {
+  if (!train || !updater)
+    return fused != nullptr;
+  bool scales = progress.lossScale != 1 || progress.lossScaleInterval > 0;
+  return fused && !keepGradients && !reduce && (!scales || fused->scales());
+}
+
 void TrainerState::finishUpdate(bool *updated) {
   bool done = memory.numbers.updated;
   progress.updates += done;
@@ -177,9 +189,11 @@ void TrainerState::finishUpdate(bool *updated) {
 Status TrainerState::update(bool *updated) {
   if (Status status = checkReady(); !status.ok())
     return status;
-  if (!updater)
+  if (!updater && fused)
     return invalidArgument("the module updates the parameters only together "
                            "with the training step: use step");
+  if (!updater)
+    return noOptimizer();
   if (!gradientsBroken.empty())
     return invalidArgument(gradientsBroken, ": reset them");
   if (!progress.accumulated)
@@ -276,6 +290,7 @@ Expected<Trainer> Trainer::create(const TrainingModule &module,
   state->fused = make(loaded.fused, loaded.descriptor.fused);
   state->known.assign(size_t(loaded.descriptor.num_parameters), false);
   state->meanAccumulation = options.meanAccumulation;
+  state->keepGradients = options.keepGradients;
   state->progress.seed = options.seed;
   Trainer trainer(module, std::move(state));
   if (Status status = trainer.setLearningRate(options.learningRate);
@@ -337,7 +352,7 @@ Status Trainer::step(const OnnxAotTensor *inputs, size_t numInputs,
     return invalidArgument("there are gradients that no update has used: make "
                            "one, or reset them");
   TrainerState &s = *state;
-  if (s.fused && (!s.reduce || !s.train)) {
+  if (s.usesFused()) {
     if (Status status = s.runTraining(*s.fused, inputs, numInputs, outputs,
                                       numOutputs, false);
         !status.ok())
@@ -348,6 +363,8 @@ Status Trainer::step(const OnnxAotTensor *inputs, size_t numInputs,
     s.finishUpdate(updated);
     return Status();
   }
+  if (!s.train || !s.updater)
+    return TrainerState::noOptimizer();
   Status status =
       s.runTraining(*s.train, inputs, numInputs, outputs, numOutputs, true);
   if (status.ok())
@@ -403,6 +420,9 @@ Status Trainer::setLossScale(float scale, int64_t interval) {
   if (!std::isfinite(scale) || scale <= 0 || interval < 0)
     return invalidArgument("the loss scale must be above 0, its interval 0 or "
                            "more");
+  if ((scale != 1 || interval) && !state->train && !state->fused->scales())
+    return invalidArgument("the module updates the parameters in each step "
+                           "and takes no loss scale");
   state->progress.lossScale = scale;
   state->progress.lossScaleInterval = interval;
   state->progress.stepsAtLossScale = 0;
@@ -413,6 +433,8 @@ Status Trainer::setReduce(ReduceFunction reduce) {
   if (reduce && !state->train)
     return invalidArgument("the module updates the parameters without keeping "
                            "gradients: there is nothing to reduce");
+  if (reduce && !state->updater)
+    return TrainerState::noOptimizer();
   state->reduce = std::move(reduce);
   return Status();
 }

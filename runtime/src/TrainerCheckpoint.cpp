@@ -21,6 +21,16 @@ std::string tensorText(const CheckpointTensor &tensor) {
       shapeText(tensor.dims.data(), static_cast<int32_t>(tensor.dims.size())));
 }
 
+Status checkTensor(const CheckpointTensor &tensor, int32_t type, int32_t rank,
+                   const int64_t *dims, const std::string &who) {
+  if (tensor.type == type && tensor.dims.size() == static_cast<size_t>(rank) &&
+      std::equal(tensor.dims.begin(), tensor.dims.end(), dims))
+    return Status();
+  return invalidArgument(who, " is ", tensorText(tensor),
+                         " in the checkpoint and ", typeInfo(type)->name, " ",
+                         shapeText(dims, rank), " in the module");
+}
+
 /// Takes a checkpoint over in two passes: one that only checks, one that only
 /// copies.
 class Loader {
@@ -41,7 +51,6 @@ private:
     const CheckpointTensor *from;
     void *to;
   };
-  Status checkModel();
   Status checkParameters();
   Status checkProgress();
   Status addMove(const CheckpointTensor &tensor, const OnnxAotTensor &target,
@@ -57,62 +66,27 @@ private:
   std::optional<Schedule> schedule;
 };
 
-Status Loader::checkModel() {
-  if (options.partial || checkpoint.fingerprint.empty())
-    return Status(); // names, types and shapes have to do
-  std::string own = fingerprintText(training);
-  if (checkpoint.fingerprint != own)
-    return invalidArgument("the checkpoint belongs to another model: its "
-                           "fingerprint is ",
-                           quoted(checkpoint.fingerprint), ", the module's ",
-                           own);
-  return Status();
-}
-
 Status Loader::addMove(const CheckpointTensor &tensor,
                        const OnnxAotTensor &target, const std::string &who) {
-  if (tensor.type != target.type ||
-      tensor.dims.size() != static_cast<size_t>(target.rank) ||
-      !std::equal(tensor.dims.begin(), tensor.dims.end(), target.dims))
-    return invalidArgument(
-        who, " is ", tensorText(tensor), " in the checkpoint and ",
-        typeInfo(target.type)->name, " ", shapeText(target.dims, target.rank),
-        " in the module");
+  if (Status status =
+          checkTensor(tensor, target.type, target.rank, target.dims, who);
+      !status.ok())
+    return status;
   if (tensor.data || checkpoint.contents != Checkpoint::Nominal)
     moves.push_back({&tensor, target.data});
   return Status();
 }
 
 Status Loader::checkParameters() {
-  std::map<std::string, const CheckpointTensor *> byName;
-  for (const CheckpointTensor &tensor : checkpoint.parameters)
-    byName[tensor.name] = &tensor;
-  for (int32_t i = 0; i < training.num_parameters; ++i) {
-    const OnnxAotParameterInfo &info = training.parameters[i];
-    std::string who = concat("parameter ", quoted(info.name));
-    auto at = byName.find(info.name);
-    if (at == byName.end()) {
-      if (options.partial)
-        continue;
-      return invalidArgument("the checkpoint has no ", who, " (it has ",
-                             checkpoint.parameters.size(),
-                             " parameters, the module ",
-                             training.num_parameters, ")");
+  auto matched = matchParameters(training, checkpoint, options.partial);
+  if (!matched)
+    return matched.status();
+  for (int32_t i = 0; i < training.num_parameters; ++i)
+    if (const CheckpointTensor *tensor = (*matched)[size_t(i)]) {
+      if (tensor->data || checkpoint.contents != Checkpoint::Nominal)
+        moves.push_back({tensor, state.memory.state.parameter(i)});
+      found.push_back(i);
     }
-    OnnxAotTensor target = state.view(state.memory.state.parameter(i),
-                                      info.type, info.rank, info.dims);
-    if (Status status = addMove(*at->second, target, who); !status.ok())
-      return status;
-    byName.erase(at);
-    found.push_back(i);
-  }
-  if (!byName.empty() && !options.partial)
-    return invalidArgument("the checkpoint has a parameter ",
-                           quoted(byName.begin()->first),
-                           ", which the module has not");
-  if (options.partial && found.empty())
-    return invalidArgument(
-        "the checkpoint has none of the module's parameters");
   return Status();
 }
 
@@ -178,8 +152,6 @@ Status Loader::checkProgress() {
 }
 
 Status Loader::check() {
-  if (Status status = checkModel(); !status.ok())
-    return status;
   if (Status status = checkParameters(); !status.ok())
     return status;
   return withProgress ? checkProgress() : Status();
@@ -220,6 +192,53 @@ std::string fingerprintText(const OnnxAotTraining &training) {
     for (int shift = 60; shift >= 0; shift -= 4)
       text += "0123456789abcdef"[half >> shift & 15];
   return text;
+}
+
+Expected<std::vector<const CheckpointTensor *>>
+matchParameters(const OnnxAotTraining &training, const Checkpoint &checkpoint,
+                bool partial) {
+  std::string own = fingerprintText(training);
+  // Without a fingerprint, names, types and shapes have to do.
+  if (!partial && !checkpoint.fingerprint.empty() &&
+      checkpoint.fingerprint != own)
+    return invalidArgument("the checkpoint belongs to another model: its "
+                           "fingerprint is ",
+                           quoted(checkpoint.fingerprint), ", the module's ",
+                           own);
+  std::map<std::string, const CheckpointTensor *> byName;
+  for (const CheckpointTensor &tensor : checkpoint.parameters)
+    byName[tensor.name] = &tensor;
+  std::vector<const CheckpointTensor *> matched;
+  size_t found = 0;
+  for (int32_t i = 0; i < training.num_parameters; ++i) {
+    const OnnxAotParameterInfo &info = training.parameters[i];
+    std::string who = concat("parameter ", quoted(info.name));
+    auto at = byName.find(info.name);
+    matched.push_back(at == byName.end() ? nullptr : at->second);
+    if (at == byName.end()) {
+      if (partial)
+        continue;
+      return invalidArgument("the checkpoint has no ", who, " (it has ",
+                             checkpoint.parameters.size(),
+                             " parameters, the module ",
+                             training.num_parameters, ")");
+    }
+    if (Status status =
+            checkTensor(*at->second, info.type, info.rank, info.dims, who);
+        !status.ok())
+      return status;
+    byName.erase(at);
+    ++found;
+  }
+  if (!byName.empty() && !partial)
+    return invalidArgument("the checkpoint has a parameter ",
+                           quoted(byName.begin()->first),
+                           ", which the module has not: load it as partial, "
+                           "or check that it is of this model");
+  if (partial && !found)
+    return invalidArgument(
+        "the checkpoint has none of the module's parameters");
+  return matched;
 }
 
 Status Trainer::load(const Checkpoint &checkpoint, const LoadOptions &options) {

@@ -34,6 +34,9 @@ public:
                      size_t numInputs, OnnxAotTensor *outputs,
                      size_t numOutputs, bool accumulates);
   Status update(bool *updated);
+  static Status noOptimizer();
+  /// Whether a step is one run of the fused program.
+  bool usesFused() const;
   /// Counts an update, or adapts the loss scale to one that was left out.
   void finishUpdate(bool *updated);
   /// Gives the numbers of this step to the programs.
@@ -59,7 +62,7 @@ public:
   std::map<std::string, Property> properties;
   std::optional<Schedule> schedule;
   ReduceFunction reduce;
-  bool meanAccumulation = false;
+  bool meanAccumulation = false, keepGradients = false;
   double norm = NAN, normScale = 1;
   bool normKnown = true;   ///< else it is computed when asked for
   std::vector<bool> known; ///< which parameters have a value
@@ -69,9 +72,6 @@ public:
   std::string gradientsBroken;
   std::atomic<int> running{0};
 };
-
-/// "0123...": how a checkpoint names a module's fingerprint.
-std::string fingerprintText(const OnnxAotTraining &training);
 
 /// Replaces the data of initializers in an ONNX file; ExportModel.cpp.
 struct ExportedTensor {

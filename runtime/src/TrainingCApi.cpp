@@ -22,26 +22,6 @@ struct OnnxAotTrainer {
 
 namespace {
 
-Status publish(Expected<TrainingModule> module,
-               OnnxAotTrainingModule **result) {
-  if (!module)
-    return module.status();
-  *result = new OnnxAotTrainingModule{std::move(*module)};
-  return Status();
-}
-
-template <typename Find>
-int32_t findByName(const OnnxAotTrainingModule *module, const char *name,
-                   Find find) {
-  if (!module || !name)
-    return -1;
-  try {
-    return (module->module.*find)(name);
-  } catch (const std::bad_alloc &) {
-    return -1;
-  }
-}
-
 /// Calls `body` on the trainer if no pointer among `needed` is null.
 template <typename Body>
 OnnxAotCode
@@ -178,6 +158,7 @@ OnnxAotCode onnxAotTrainerCreate(OnnxAotTrainingModule *module,
       chosen.seed = options->seed;
       chosen.learningRate = options->learning_rate;
       chosen.meanAccumulation = options->mean_accumulation != 0;
+      chosen.keepGradients = options->keep_gradients != 0;
     }
     Expected<Trainer> created = Trainer::create(module->module, chosen);
     if (!created)
@@ -534,6 +515,28 @@ OnnxAotCode onnxAotTrainerSaveCheckpointToBuffer(
 }
 
 void onnxAotTrainerFreeBuffer(void *buffer) { std::free(buffer); }
+
+OnnxAotCode onnxAotTrainingModuleInfer(const OnnxAotTrainingModule *module,
+                                       const char *checkpoint_path,
+                                       OnnxAotLoadedModule **inference,
+                                       OnnxAotError *error) {
+  return guarded(error, [&] {
+    if (!module || !checkpoint_path || !inference)
+      return nullArgument(!module            ? "module"
+                          : !checkpoint_path ? "checkpoint_path"
+                                             : "inference");
+    return publish(module->module.inferenceModule(std::string(checkpoint_path)),
+                   inference);
+  });
+}
+
+OnnxAotCode onnxAotTrainerInfer(OnnxAotTrainer *trainer,
+                                OnnxAotLoadedModule **inference,
+                                OnnxAotError *error) {
+  return withTrainer(
+      trainer, error, {{inference, "inference"}},
+      [&](Trainer &t) { return publish(t.inferenceModule(), inference); });
+}
 
 OnnxAotCode onnxAotTrainerExportModelForInferencing(OnnxAotTrainer *trainer,
                                                     const char *path,

@@ -20,7 +20,8 @@ LoadedTraining::make(std::shared_ptr<const SharedObject> library,
         programs[] = {{&descriptor.train, &loaded->train},
                       {&descriptor.eval, &loaded->eval},
                       {&descriptor.update, &loaded->update},
-                      {&descriptor.fused, &loaded->fused}};
+                      {&descriptor.fused, &loaded->fused},
+                      {&descriptor.infer, &loaded->infer}};
     for (auto [program, place] : programs) {
       if (!program->module)
         continue;

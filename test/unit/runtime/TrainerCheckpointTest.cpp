@@ -178,8 +178,6 @@ TEST(TrainingModule, WrongDescriptorsAreRefused) {
   refused([](T &t, B &, P &) { t.loss = nullptr; }, {"lacks"});
   refused([](T &t, B &, P &) { t.train.module = nullptr; },
           {"no program that trains"});
-  refused([](T &t, B &, P &) { t.update.module = nullptr; },
-          {"no program that updates"});
   refused([](T &t, B &, P &) { t.train.inputs = nullptr; }, {"no bindings"});
   refused([](T &, B &b, P &) { b[0].role = 99; }, {"role 99"});
   refused([](T &, B &b, P &) { b[0].role = ONNX_AOT_ROLE_LOSS; }, {"role 10"});
@@ -195,6 +193,78 @@ TEST(TrainingModule, WrongDescriptorsAreRefused) {
   refused([](T &, B &, P &p) { p[1].name = "w"; }, {"'w' is there twice"});
   refused([](T &, B &, P &p) { p[1].rank = 99; }, {"no valid shape"});
   refused([](T &, B &, P &p) { p[1].kind = 7; }, {"kind 7"});
+}
+
+TEST(TrainingModule, WrongInferenceProgramsAreRefused) {
+  auto refused = [](auto spoil, std::vector<std::string> parts) {
+    OnnxAotTraining training = linear_training;
+    OnnxAotModule infer = *training.infer.module;
+    std::vector<OnnxAotBinding> inputs(
+        training.infer.inputs, training.infer.inputs + infer.num_inputs);
+    std::vector<OnnxAotBinding> outputs(
+        training.infer.outputs, training.infer.outputs + infer.num_outputs);
+    training.infer = {&infer, inputs.data(), outputs.data()};
+    spoil(infer, inputs, outputs);
+    expectFailure(TrainingModule::fromLinked(training).status(),
+                  ONNX_AOT_INVALID_MODULE, parts);
+  };
+  using M = OnnxAotModule;
+  using B = std::vector<OnnxAotBinding>;
+  refused([](M &, B &in, B &) { std::swap(in[0], in[3]); },
+          {"infer", "not the type and shape"});
+  refused([](M &, B &in, B &) { in[3].role = ONNX_AOT_ROLE_LEARNING_RATE; },
+          {"infer", "'scale'", "wrong place"});
+  refused([](M &, B &in, B &) { in[0].index = 1; },
+          {"infer", "'x'", "wrong place"});
+  refused([](M &, B &, B &out) { out[0].index = 1; }, {"infer", "no output 0"});
+}
+
+TEST(TrainingModule, InfersWithACheckpoint) {
+  Trainer trainer = makeTrainer();
+  Batch batch(4);
+  OnnxAotTensor outputs[2] = {}, y = {};
+  ASSERT_EQ(trainer.step(batch.inputs, 2, outputs, 1).message(), "");
+  ASSERT_EQ(trainer.evalStep(batch.inputs, 2, outputs, 2).message(), "");
+  std::vector<float> want(static_cast<float *>(outputs[1].data),
+                          static_cast<float *>(outputs[1].data) + 4);
+
+  Expected<Module> module = trainer.inferenceModule();
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_EQ((*module)->num_inputs, 1);
+  EXPECT_STREQ((*module)->inputs[0].name, "x");
+  Expected<Session> session = Session::create(*module);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  // Later steps do not reach the copy.
+  ASSERT_EQ(trainer.step(batch.inputs, 2, nullptr, 0).message(), "");
+  ASSERT_EQ(session->run(batch.inputs, 1, &y, 1).message(), "");
+  EXPECT_EQ(std::vector<float>(static_cast<float *>(y.data),
+                               static_cast<float *>(y.data) + 4),
+            want);
+  expectFailure(session->run(batch.inputs, 2, &y, 1), ONNX_AOT_INVALID_ARGUMENT,
+                {"2 inputs"});
+
+  Folder folder;
+  std::string path = folder.file("a.safetensors");
+  ASSERT_EQ(trainer.save(path, Checkpoint::Parameters).message(), "");
+  Expected<Module> loaded = trainer.module().inferenceModule(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  session = Session::create(*loaded);
+  y = {}; // what it had was the first session's
+  ASSERT_EQ(session->run(batch.inputs, 1, &y, 1).message(), "");
+  EXPECT_NE(static_cast<float *>(y.data)[0], want[0]);
+
+  Expected<Checkpoint> other = trainer.snapshot(Checkpoint::Parameters);
+  other->fingerprint[0] ^= 1;
+  expectFailure(trainer.module().inferenceModule(*other).status(),
+                ONNX_AOT_INVALID_ARGUMENT, {"another model"});
+  Expected<Checkpoint> nominal = trainer.snapshot(Checkpoint::Nominal);
+  expectFailure(trainer.module().inferenceModule(*nominal).status(),
+                ONNX_AOT_INVALID_ARGUMENT, {"nominal"});
+  OnnxAotTraining without = linear_training;
+  without.infer.module = nullptr;
+  Expected<TrainingModule> bare = TrainingModule::fromLinked(without);
+  expectFailure(bare->inferenceModule(path).status(), ONNX_AOT_INVALID_ARGUMENT,
+                {"no program for inference"});
 }
 
 TEST(TrainingModule, IsLoadedFromASharedObject) {

@@ -62,6 +62,84 @@ TEST(Trainer, FusedAndSeparateStepsAgree) {
   EXPECT_EQ(stateOf(fused), stateOf(two));
 }
 
+TEST(Trainer, KeepsGradientsWhereTheyAreWanted) {
+  TrainerOptions options;
+  options.keepGradients = true;
+  Trainer plain = makeTrainer(both_training),
+          keeping = makeTrainer(both_training, options);
+  Batch batch(5);
+  for (Trainer *trainer : {&plain, &keeping})
+    ASSERT_TRUE(trainer->step(batch.inputs, 2, nullptr, 0).ok());
+  auto first = [](Trainer &trainer) {
+    return *static_cast<float *>(trainer.gradient(0).data);
+  };
+  EXPECT_EQ(first(plain), 0);
+  EXPECT_NE(first(keeping), 0);
+  EXPECT_EQ(stateOf(plain), stateOf(keeping));
+}
+
+TEST(Trainer, LossScaleIsNotForgottenByTheFusedProgram) {
+  // One that takes no scale: its place is taken by a second step.
+  auto without = [](const OnnxAotTraining &original, auto body) {
+    OnnxAotTraining training = original;
+    std::vector<OnnxAotBinding> bindings(training.fused.inputs,
+                                         training.fused.inputs +
+                                             training.fused.module->num_inputs);
+    std::vector<OnnxAotValueInfo> infos(training.fused.module->inputs,
+                                        training.fused.module->inputs +
+                                            training.fused.module->num_inputs);
+    for (size_t i = 0; i < bindings.size(); ++i)
+      if (bindings[i].role == ONNX_AOT_ROLE_LOSS_SCALE) {
+        bindings[i].role = ONNX_AOT_ROLE_STEP;
+        infos[i].type = ONNX_AOT_INT64;
+      }
+    OnnxAotModule module = *training.fused.module;
+    module.inputs = infos.data();
+    training.fused.module = &module;
+    training.fused.inputs = bindings.data();
+    body(training);
+  };
+  without(both_training, [](const OnnxAotTraining &training) {
+    Trainer trainer = makeTrainer(training), plain = makeTrainer();
+    Batch batch(5);
+    ASSERT_TRUE(trainer.setLossScale(8).ok());
+    ASSERT_TRUE(trainer.step(batch.inputs, 2, nullptr, 0).ok());
+    ASSERT_TRUE(plain.step(batch.inputs, 2, nullptr, 0).ok());
+    EXPECT_EQ(weights(trainer)[0], weights(plain)[0]);
+    EXPECT_EQ(*static_cast<float *>(trainer.gradient(0).data),
+              8 * *static_cast<float *>(plain.gradient(0).data));
+  });
+  without(fused_training, [](const OnnxAotTraining &training) {
+    Trainer trainer = makeTrainer(training);
+    EXPECT_TRUE(trainer.setLossScale(1).ok());
+    expectFailure(trainer.setLossScale(2), ONNX_AOT_INVALID_ARGUMENT,
+                  {"no loss scale"});
+  });
+}
+
+TEST(Trainer, WithoutOptimizerGivesGradients) {
+  OnnxAotTraining training = linear_training;
+  training.update.module = nullptr;
+  training.num_slots = 0;
+  training.optimizer = "none";
+  Trainer trainer = makeTrainer(training), full = makeTrainer();
+  Batch batch(5);
+  ASSERT_EQ(trainer.trainStep(batch.inputs, 2, nullptr, 0).message(), "");
+  ASSERT_TRUE(full.trainStep(batch.inputs, 2, nullptr, 0).ok());
+  EXPECT_EQ(*static_cast<float *>(trainer.gradient(0).data),
+            *static_cast<float *>(full.gradient(0).data));
+  expectFailure(trainer.optimizerStep(), ONNX_AOT_INVALID_ARGUMENT,
+                {"without an optimizer"});
+  ASSERT_TRUE(trainer.lazyResetGrad().ok());
+  std::vector<char> before = stateOf(trainer);
+  expectFailure(trainer.step(batch.inputs, 2, nullptr, 0),
+                ONNX_AOT_INVALID_ARGUMENT, {"without an optimizer"});
+  EXPECT_EQ(stateOf(trainer), before);
+  expectFailure(trainer.setReduce(
+                    [](void *, uint64_t, int32_t) { return std::string(); }),
+                ONNX_AOT_INVALID_ARGUMENT, {"without an optimizer"});
+}
+
 TEST(Trainer, GradientsAreThoseOfTheLoss) {
   Trainer trainer = makeTrainer();
   Batch batch(6);

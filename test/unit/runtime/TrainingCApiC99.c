@@ -34,6 +34,8 @@ int trainFromC(const char *checkpoint) {
   OnnxAotTrainingModule *module = 0;
   OnnxAotTrainer *trainer = 0, *resumed = 0;
   OnnxAotTrainerOptions options;
+  OnnxAotLoadedModule *inference = 0;
+  OnnxAotSession *session = 0;
   OnnxAotTensor inputs[2], outputs[3], tensor;
   float x[6] = {1, 0, 2, -1, .5f, 0}, target[2] = {1, -1}, first, last;
   float w[3] = {.5f, .25f, -.125f}, scale = 2, value;
@@ -144,6 +146,27 @@ int trainFromC(const char *checkpoint) {
   EXPECT(!memcmp(packed, again, sizeof(packed)));
   TRY(onnxAotTrainerCopyBufferToParameters(resumed, packed, sizeof(packed), 0,
                                            &error));
+
+  /* What was trained answers in a session as in an evaluation. */
+  TRY(onnxAotTrainerEvalStep(resumed, inputs, 2, outputs, 2, &error));
+  first = *(const float *)outputs[1].data;
+  TRY(onnxAotTrainerInfer(resumed, &inference, &error));
+  TRY(onnxAotSessionCreate(inference, 0, &session, &error));
+  memset(outputs, 0, sizeof(outputs));
+  TRY(onnxAotSessionRun(session, inputs, 1, outputs, 1, &error));
+  EXPECT(*(const float *)outputs[0].data == first);
+  onnxAotSessionRelease(session);
+  onnxAotModuleRelease(inference);
+  TRY(onnxAotTrainingModuleFromLinked(&linear_training, 0, &module, &error));
+  TRY(onnxAotTrainingModuleInfer(module, checkpoint, &inference, &error));
+  EXPECT(onnxAotModuleFindInput(inference, "target") == -1);
+  onnxAotModuleRelease(inference);
+  EXPECT(onnxAotTrainingModuleInfer(module, "none", &inference, &error) ==
+         ONNX_AOT_SYSTEM_ERROR);
+  EXPECT(onnxAotTrainingModuleInfer(module, 0, &inference, &error) ==
+         ONNX_AOT_INVALID_ARGUMENT);
+  onnxAotTrainingModuleRelease(module);
+
   EXPECT(onnxAotTrainerExportModelForInferencing(
              resumed, checkpoint, 0, &error) == ONNX_AOT_INVALID_ARGUMENT);
 

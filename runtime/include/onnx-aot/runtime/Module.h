@@ -49,6 +49,7 @@ public:
 
 private:
   friend class Session;
+  friend class TrainingModule;
   explicit Module(std::shared_ptr<const LoadedModule> loaded)
       : loaded(std::move(loaded)) {}
   std::shared_ptr<const LoadedModule> loaded;

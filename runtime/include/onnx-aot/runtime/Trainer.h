@@ -38,6 +38,9 @@ struct TrainerOptions {
   float learningRate = 0.001f;
   /// Gradients of several training steps are averaged instead of summed.
   bool meanAccumulation = false;
+  /// `step` keeps the gradients, and with them their norm, also where the
+  /// module can update each parameter as soon as its gradient is known.
+  bool keepGradients = false;
 };
 
 /// How a checkpoint is loaded.
@@ -80,8 +83,9 @@ public:
   /// The next training step overwrites the gradients.
   ONNX_AOT_API Status lazyResetGrad();
 
-  /// trainStep, optimizerStep and lazyResetGrad, by the module's fused program
-  /// if it has one.
+  /// trainStep, optimizerStep and lazyResetGrad. By the module's fused program
+  /// if it has one and nothing needs the gradients: no reduction, no loss
+  /// scale, no `keepGradients`.
   ONNX_AOT_API Status step(const OnnxAotTensor *inputs, size_t numInputs,
                            OnnxAotTensor *outputs, size_t numOutputs,
                            bool *updated = nullptr);
@@ -159,6 +163,9 @@ public:
   /// compiled; empty if the module keeps it.
   ONNX_AOT_API Status exportModel(const std::string &path,
                                   const std::string &source = "");
+
+  /// The model with the current parameters, which are copied, for sessions.
+  ONNX_AOT_API Expected<Module> inferenceModule();
 
   const TrainingModule &module() const { return theModule; }
 

@@ -3,7 +3,8 @@
 #define ONNX_AOT_RUNTIME_TRAININGMODULE_H
 
 #include "onnx-aot/abi/Training.h"
-#include "onnx-aot/runtime/Status.h"
+#include "onnx-aot/runtime/Checkpoint.h"
+#include "onnx-aot/runtime/Module.h"
 
 #include <memory>
 #include <string>
@@ -32,6 +33,13 @@ public:
   /// Index of a parameter or input by its name, or -1.
   ONNX_AOT_API int32_t findParameter(const std::string &name) const;
   ONNX_AOT_API int32_t findInput(const std::string &name) const;
+
+  /// The model with the parameters of a checkpoint (they are copied), for
+  /// sessions: no loss, no targets, nothing that trains.
+  ONNX_AOT_API Expected<Module>
+  inferenceModule(const Checkpoint &checkpoint) const;
+  ONNX_AOT_API Expected<Module>
+  inferenceModule(const std::string &checkpointPath) const;
 
 private:
   friend class Trainer;

@@ -77,6 +77,9 @@ typedef struct OnnxAotTrainerOptions {
   float learning_rate;   /**< 0.001 */
   /** 1: gradients of several steps are averaged; 0: summed. */
   int32_t mean_accumulation;
+  /** 1: onnxAotTrainerStep keeps the gradients, and with them their norm, also
+   *  where the module can do without. 0: not. */
+  int32_t keep_gradients;
 } OnnxAotTrainerOptions;
 
 /** Fills in the defaults: always start from them. */
@@ -117,8 +120,8 @@ ONNX_AOT_API OnnxAotCode onnxAotTrainerOptimizerStep(OnnxAotTrainer *trainer,
 ONNX_AOT_API OnnxAotCode onnxAotTrainerLazyResetGrad(OnnxAotTrainer *trainer,
                                                      OnnxAotError *error);
 
-/** The three above in one, by the module's fused program if it has one: no
- *  gradient is then kept in memory. */
+/** The three above in one, by the module's fused program if it has one and
+ *  nothing needs the gradients: none is then kept in memory. */
 ONNX_AOT_API OnnxAotCode
 onnxAotTrainerStep(OnnxAotTrainer *trainer, const OnnxAotTensor *inputs,
                    int32_t num_inputs, OnnxAotTensor *outputs,
@@ -299,6 +302,15 @@ ONNX_AOT_API OnnxAotCode onnxAotTrainerSaveCheckpointToBuffer(
     OnnxAotTrainer *trainer, OnnxAotCheckpointContents contents, void **buffer,
     uint64_t *bytes, OnnxAotError *error);
 ONNX_AOT_API void onnxAotTrainerFreeBuffer(void *buffer);
+
+/** The trained model as a module for sessions, without loss and targets; the
+ *  parameters are copied. Of a checkpoint, and of a trainer as it is. */
+ONNX_AOT_API OnnxAotCode onnxAotTrainingModuleInfer(
+    const OnnxAotTrainingModule *module, const char *checkpoint_path,
+    OnnxAotLoadedModule **inference, OnnxAotError *error);
+ONNX_AOT_API OnnxAotCode onnxAotTrainerInfer(OnnxAotTrainer *trainer,
+                                             OnnxAotLoadedModule **inference,
+                                             OnnxAotError *error);
 
 /** Writes the trained model as an ONNX file, for inference anywhere. `source`
  *  is the file that was compiled; null if the module keeps it. */

@@ -14,7 +14,7 @@ training
 // gradients' norm to 100. A gradient that is not finite leaves all as it was.
 //
 // -DFIXTURE_PREFIX=p names it p_training. -DFIXTURE_FUSED=1 has only the fused
-// program and eval, =2 all programs.
+// program and eval, =2 all programs, =3 no optimizer.
 //
 //===----------------------------------------------------------------------===*/
 #include "onnx-aot/abi/Training.h"
@@ -212,6 +212,32 @@ static int32_t run_eval(const OnnxAotRuntime *runtime, const void *weights,
   return ONNX_AOT_RUN_OK;
 }
 
+/*===--- infer ------------------------------------------------------------===*/
+
+static const OnnxAotValueInfo infer_inputs[] = {X, VALUE_W(0), VALUE_B(0),
+                                                SCALAR("scale", FLOATS)};
+static const OnnxAotBinding infer_in[] = {USER(0), PARAMETER(W), PARAMETER(B),
+                                          PARAMETER(SCALE)};
+static const OnnxAotValueInfo infer_outputs[] = {
+    {"y", FLOATS, 1, n_dims, 0, 0}};
+static const OnnxAotBinding infer_out[] = {USER(0)};
+
+static int32_t run_infer(const OnnxAotRuntime *runtime, const void *weights,
+                         const int64_t *symbol, const void *const *in,
+                         void *const *out, void *arena) {
+  const float *x = in[0], *w = in[1];
+  if (refused(runtime, symbol))
+    return ONNX_AOT_RUN_BAD_SHAPE;
+  (void)weights, (void)arena;
+  for (int64_t i = 0; i < symbol[0]; ++i) {
+    double value = *(const double *)in[2];
+    for (int j = 0; j < WIDTH; ++j)
+      value += (double)x[i * WIDTH + j] * w[j];
+    ((float *)out[0])[i] = (float)(value * *(const float *)in[3]);
+  }
+  return ONNX_AOT_RUN_OK;
+}
+
 /*===--- update -----------------------------------------------------------===*/
 
 static const OnnxAotValueInfo update_inputs[] = {
@@ -327,6 +353,7 @@ static int32_t run_fused(const OnnxAotRuntime *runtime, const void *weights,
                                                run_##which}
 MODULE(train, 1, plan_train);
 MODULE(eval, 1, plan_outputs);
+MODULE(infer, 1, plan_outputs);
 MODULE(update, 0, NULL);
 MODULE(fused, 1, plan_train);
 
@@ -363,13 +390,18 @@ const OnnxAotTraining JOIN(FIXTURE_PREFIX, _training) = {
 #else
     PROGRAM(train, train_in, train_out),
     PROGRAM(eval, eval_in, eval_out),
+#if FIXTURE_FUSED == 3
+    NO_PROGRAM,
+#else
     PROGRAM(update, update_in, update_out),
 #endif
-#if FIXTURE_FUSED
+#endif
+#if FIXTURE_FUSED == 1 || FIXTURE_FUSED == 2
     PROGRAM(fused, fused_in, fused_out),
 #else
     NO_PROGRAM,
 #endif
+    PROGRAM(infer, infer_in, infer_out),
     NULL,
     0};
 const OnnxAotModule *const JOIN(FIXTURE_PREFIX, _unused)[] = {
