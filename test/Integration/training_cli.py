@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
+from xml.etree import ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "utils"))
@@ -64,7 +66,7 @@ START = {"w": np.float32([.5, .25, -.125]), "b": np.array(.75), "scale": np.arra
 
 
 def prepare(bench):
-    for module, fused in (("linear", 0), ("fused", 1)):
+    for module, fused in (("linear", 0), ("fused", 1), ("both", 2), ("bare", 3)):
         subprocess.run(["gcc", "-shared", "-fPIC", "-O1", f"-DFIXTURE_FUSED={fused}", "-I", ROOT / "runtime/include",
                         ROOT / "test/unit/runtime/Inputs/training-fixture.c", "-o", bench / f"{module}.so", "-lm"],
                        check=True)
@@ -162,7 +164,31 @@ def evaluation(tally, bench):
             problem = f"{said}, the loss is {want}"
     tally.check("--eval", problem)
     svg = (bench / "loss.svg").read_text() if not problem else ""
-    tally.check("--plot", problem or ("" if svg.count("polyline") == 1 and svg.endswith("</svg>\n") else svg[:100]))
+    root = ElementTree.fromstring(svg) if svg else []
+    curve = [e for e in root if e.get("stroke") == "#1f77b4"]
+    tally.check("--plot FILE.svg", problem or ("" if len(curve) == 1 and len(curve[0].get("points").split()) == 14 else svg[:300]))
+    _, problem = bench.run("--batch", BATCH, "--epochs", 2, "--lr", .02, "--plot", bench / "loss.png")
+    tally.check("--plot FILE.png", problem or check_png((bench / "loss.png").read_bytes()))
+
+
+def check_png(data):
+    """The file's structure, and that it shows a curve on white."""
+    chunks, at = {}, 8
+    while at < len(data):
+        size, kind = int.from_bytes(data[at:at + 4], "big"), data[at + 4:at + 8]
+        body = data[at + 8:at + 8 + size]
+        if zlib.crc32(kind + body) != int.from_bytes(data[at + 8 + size:at + 12 + size], "big"):
+            return f"{kind}: a wrong checksum"
+        chunks[kind] = body
+        at += 12 + size
+    if data[:8] != b"\x89PNG\r\n\x1a\n" or list(chunks) != [b"IHDR", b"IDAT", b"IEND"]:
+        return f"{data[:8]} {list(chunks)}"
+    width, height = (int.from_bytes(chunks[b"IHDR"][i:i + 4], "big") for i in (0, 4))
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, 3 * width + 1)
+    pixels = rows[:, 1:].reshape(height, width, 3)
+    columns = (pixels == [0x1f, 0x77, 0xb4]).all(2).any(0).sum()
+    white = (pixels == 255).all(2).mean()
+    return "" if columns > 300 and 0.8 < white < 0.99 and not rows[:, 0].any() else f"{columns} columns, {white} white"
 
 
 def killed(tally, bench, rounds=12):
@@ -218,6 +244,40 @@ def interrupted(tally, bench):
         tally.check("SIGTERM and resumed: the same bits", problem or ("" if same else "they differ"))
 
 
+def inference(tally, bench):
+    """The trained module answers without targets, with the values of a checkpoint."""
+    x = make_data(20, 1)["x"]
+    np.savez(bench / "x.npz", x=x)
+    _, problem = bench.run("--batch", BATCH, "--lr", .02, "--save", bench / "out.safetensors")
+    state = load_file(bench / "out.safetensors")
+    np.savez(bench / "y.npz", y=(2 * (x.astype(np.float64) @ state["w"] + state["b"])).astype(np.float32))
+    def infer(*flags):
+        return subprocess.run([bench.tool, str(bench / "linear.so"), "--inputs", str(bench / "x.npz"), *map(str, flags)],
+                              capture_output=True, text=True)
+    done = infer("--checkpoint", bench / "out.safetensors", "--expect", bench / "y.npz", "--rtol", 1e-6)
+    tally.check("--checkpoint without --train: what was trained answers",
+                problem or ("" if done.returncode == 0 else done.stdout + done.stderr), done.stdout.strip())
+    done = infer("--checkpoint", bench / "linear.safetensors", "--expect", bench / "y.npz", "--rtol", 1e-6)
+    tally.check("it answers otherwise with other values", "" if done.returncode == 1 and not done.stderr else done.stderr)
+    done = infer("--checkpoint", bench / "data.safetensors")
+    tally.check("it refuses another model's values",
+                "" if done.returncode == 1 and "'w'" in done.stderr else f"{done.returncode}: {done.stderr}")
+    done = infer()
+    tally.check("it says what to give it", "" if done.returncode == 1 and "--checkpoint" in done.stderr else done.stderr)
+
+
+def norms(tally, bench):
+    """With --metrics the norm is there, also where the module could do without; no bit changes for that."""
+    ends = []
+    for flags in ([], ["--metrics", bench / "m.csv"]):
+        _, problem = bench.run("--batch", BATCH, "--epochs", 2, "--lr", .02, "--save", bench / "out.safetensors", *flags,
+                               module="both.so")
+        ends.append(problem or (bench / "out.safetensors").read_bytes())
+    rows = list(csv.reader((bench / "m.csv").read_text().splitlines()))[1:]
+    tally.check("--metrics: each row has a norm", "" if len(rows) == 14 and all(float(r[4]) > 0 for r in rows) else str(rows))
+    tally.check("--metrics: the same bits as without", "" if ends[0] == ends[1] else str(ends)[:300])
+
+
 def make_model(path, drop=None, shape=(3,)):
     """The fixture's model as an ONNX file; its initializers lie in it in all the ways there are."""
     raw = onnx.numpy_helper.from_array
@@ -260,6 +320,10 @@ def export(tally, bench):
                 for field in ("raw_data", "float_data", "double_data", "int64_data"):
                     tensor.ClearField(field)
     tally.check("--export: all else is as it was", "" if source == trained else "it differs")
+    done = subprocess.run([bench.tool, str(bench / "linear.so"), "--checkpoint", str(bench / "out.safetensors"), "--model",
+                           str(bench / "line.onnx"), "--export", str(bench / "again.onnx")], capture_output=True, text=True)
+    tally.check("--export of a checkpoint: the same file", done.stderr or (
+        "" if (bench / "again.onnx").read_bytes() == (bench / "trained.onnx").read_bytes() else "it differs"))
     for name, how, says in (("a parameter is missing", {"drop": "b"}, ["'b'", "not the model"]),
                             ("a parameter has another shape", {"shape": (3, 1)}, ["'w'", "[3, 1]", "[3]"])):
         make_model(bench / "other.onnx", **how)
@@ -288,7 +352,7 @@ def info(tally, bench):
     tally.check("--info", f"no {missing} in {done.stdout}" if missing or done.returncode else "")
     done = subprocess.run([bench.tool, str(bench / "fused.so"), "--info", "--json"], capture_output=True, text=True)
     said = json.loads(done.stdout)
-    tally.check("--info --json", "" if sorted(said["programs"]) == ["eval", "fused"] and said["gradient_bytes"] == 0
+    tally.check("--info --json", "" if sorted(said["programs"]) == ["eval", "fused", "infer"] and said["gradient_bytes"] == 0
                 and said["slots"] == ["velocity"] else str(said))
 
 
@@ -316,13 +380,26 @@ def mistakes(tally, bench):
     bench.refuses(tally, "another shape", data="wrong.npz", says=["'x'", "[10, 2]", "[?, 3]"])
     bench.refuses(tally, "another type", data="double.npz", says=["'x'", "float64", "float32"])
     bench.refuses(tally, "a value that the model refuses", data="bad.npz", says=["below -1000"])
+    for name, value, says in (("a NaN", np.nan, "not a number"), ("an infinity", np.inf, "infinite")):
+        target = data["target"].copy()
+        target[7] = value
+        np.savez(bench / "nan.npz", x=data["x"], target=target)
+        for module in ("linear.so", "fused.so"):
+            (bench / "nan.safetensors").unlink(missing_ok=True)
+            bench.refuses(tally, f"{name} in the data of {module}", "--batch", 2, "--save", bench / "nan.safetensors",
+                          module=module, data="nan.npz", says=["loss", says, "epoch 1, batch 4", "samples from 6",
+                                                               "was not written"])
+            tally.check("it saves nothing", "it did" if (bench / "nan.safetensors").exists() else "")
+    bench.refuses(tally, "a learning rate that is too high", "--lr", 1e30, "--epochs", 50, says=["loss", "1e+30", "too high"])
+    bench.refuses(tally, "a module without optimizer", module="bare.so", says=["--optimizer=none"])
+    bench.refuses(tally, "--export to an unknown kind", "--export", bench / "a.pt", says=[".onnx", ".so"])
     bench.refuses(tally, "no file", data="none.npz", says=["none.npz"])
     bench.refuses(tally, "no checkpoint", "--checkpoint", bench / "none", says=["none"])
     bench.refuses(tally, "a schedule that is none", "--schedule=sine", says=["'sine'", "cosine"])
     bench.refuses(tally, "--resume without --save", "--resume", says=["--save"])
-    bench.refuses(tally, "--plot as .png", "--plot", bench / "a.png", says=[".svg"])
+    bench.refuses(tally, "--plot as .pdf", "--plot", bench / "a.pdf", says=[".svg", ".png"])
     bench.refuses(tally, "accumulation without gradients", "--accumulate", 2, module="fused.so", says=["accumulate"])
-    bench.refuses(tally, "--export without a model", "--export", bench / "a.onnx", says=["ONNX file"])
+    bench.refuses(tally, "--export without a model", "--export", bench / "a.onnx", says=["ONNX file", "--model"])
     bench.refuses(tally, "a batch of 0", "--batch", 0, says=["--batch"])
     _, problem = bench.run("--save", bench / "a.safetensors", "--seed", 1)
     tally.check("a checkpoint to resume from", problem)
@@ -355,6 +432,8 @@ def main():
         interrupted(tally, bench)
         info(tally, bench)
         partial(tally, bench)
+        inference(tally, bench)
+        norms(tally, bench)
         export(tally, bench)
         mistakes(tally, bench)
     tally.finish()

@@ -40,7 +40,10 @@ private:
   std::unique_ptr<FILE, Close> file;
 };
 
-/// Writes the loss over the steps as an SVG picture.
+/// Whether a picture can have this name: it ends with .svg or .png.
+Status checkPlot(const std::string &path);
+
+/// Draws the loss over the steps.
 Status plotLoss(const std::string &path, const std::vector<MetricsRow> &rows,
                 const std::string &title);
 

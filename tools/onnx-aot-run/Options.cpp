@@ -72,8 +72,12 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
   add("--accumulate", train.accumulate,
       "Steps whose gradients are averaged for one update", "K")
       ->check(CLI::PositiveNumber);
-  add("--checkpoint", train.checkpoint,
-      "Where the parameters come from (default: MODULE.safetensors)", "FILE");
+  app.add_option(
+         "--checkpoint", train.checkpoint,
+         "Where the parameters come from (default: MODULE.safetensors); "
+         "without --train: run the trained model with --inputs")
+      ->type_name("FILE")
+      ->group("Training");
   addFlag("--partial", train.partial,
           "Take from --checkpoint the parameters that it has: it may be of "
           "another model; the others come from MODULE.safetensors");
@@ -85,13 +89,21 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
           "Go on from the --save file if it is there");
   add("--eval", train.eval, "Evaluate on a file after each epoch", "DATA");
   add("--metrics", train.metrics,
-      "Write step,epoch,loss,lr,grad_norm,ms of each update", "FILE.csv");
-  add("--plot", train.plot, "Draw the loss", "FILE.svg");
-  add("--export", train.exported, "Write the trained model", "FILE.onnx");
-  add("--model", train.model,
-      "The ONNX file that was compiled, for --export (default: the module's "
-      "own copy)",
-      "FILE.onnx");
+      "Write step,epoch,loss,lr,grad_norm,ms of each update; the gradients "
+      "are then kept for their norm",
+      "FILE.csv");
+  add("--plot", train.plot, "Draw the loss over the steps", "FILE.svg|.png");
+  app.add_option("--export", train.exported,
+                 "Write the trained model: as an ONNX file, or compiled by "
+                 "onnx-aot-compile to a module for inference; without --train: "
+                 "with the parameters of --checkpoint")
+      ->type_name("FILE.onnx|.so|.o|.a")
+      ->group("Training");
+  app.add_option("--model", train.model,
+                 "The ONNX file that was compiled, for --export from a module "
+                 "without its own copy (compiled with --no-model)")
+      ->type_name("FILE.onnx")
+      ->group("Training");
   add("--seed", train.seed, "Of the samples' order and random operators", "N");
   addFlag("--shuffle", train.shuffle, "Shuffle the samples in each epoch");
   addFlag("--verify-gradients", train.verifyGradients,

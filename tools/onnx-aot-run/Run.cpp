@@ -2,6 +2,7 @@
 #include "Run.h"
 
 #include "CheckGradient.h"
+#include "Export.h"
 #include "Inputs.h"
 #include "Npz.h"
 #include "Report.h"
@@ -48,7 +49,19 @@ Expected<Module> loadModule(const Options &options) {
       return userError("'" + options.module +
                        "' is made to be linked: compile the model with "
                        "-o NAME.so to run it here");
-  return Module::load(options.module, options.prefix);
+  if (options.train.checkpoint.empty()) {
+    Expected<Module> module = Module::load(options.module, options.prefix);
+    if (!module &&
+        runtime::TrainingModule::load(options.module, options.prefix))
+      return userError(module.status().message() +
+                       ": train it with --train, or run what was trained with "
+                       "--checkpoint FILE.safetensors");
+    return module;
+  }
+  auto training = runtime::TrainingModule::load(options.module, options.prefix);
+  if (!training)
+    return training.status();
+  return training->inferenceModule(options.train.checkpoint);
 }
 
 Expected<int> printInfo(const Module &module, const Options &options) {
@@ -181,6 +194,8 @@ Expected<int> execute(const Options &options) {
   if (!options.train.data.empty())
     return options.train.verifyGradients ? verifyGradients(options)
                                          : train(options);
+  if (!options.train.exported.empty())
+    return exportCheckpoint(options);
   if (options.info) {
     auto training =
         runtime::TrainingModule::load(options.module, options.prefix);

@@ -3,6 +3,7 @@
 
 #include "Accuracy.h"
 #include "Dataset.h"
+#include "Export.h"
 #include "Metrics.h"
 #include "Report.h"
 
@@ -29,6 +30,12 @@ using Clock = std::chrono::steady_clock;
 double msSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start)
       .count();
+}
+
+std::string textOf(double number) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", number);
+  return text;
 }
 
 /// What the tool keeps in a checkpoint to go on where it was.
@@ -59,6 +66,8 @@ private:
   Status loadState(const std::string &module);
   Status resume();
   Status beginSchedule(bool resumed);
+  Status stop();
+  Status lossError(double loss, int64_t index) const;
   Status runEpoch();
   Status runGroup(const std::vector<int64_t> *order, int64_t batches);
   Status save();
@@ -157,7 +166,7 @@ Status Training::loadState(const std::string &module) {
     if (Status status = resume(); !status.ok())
       return status;
   } else {
-    std::string own = module.substr(0, module.rfind('.')) + ".safetensors";
+    std::string own = initialCheckpoint(module);
     runtime::LoadOptions only;
     only.parametersOnly = true;
     if (options.partial || options.checkpoint.empty())
@@ -204,11 +213,18 @@ Status Training::prepare(const std::string &module) {
     return userError("--save-every needs --save");
   if (options.partial && options.checkpoint.empty())
     return userError("--partial needs --checkpoint");
-  if (!options.plot.empty() &&
-      (options.plot.size() < 4 ||
-       options.plot.compare(options.plot.size() - 4, 4, ".svg")))
-    return userError("--plot '" + options.plot + "': only .svg can be drawn");
+  if (!options.plot.empty())
+    if (Status status = checkPlot(options.plot); !status.ok())
+      return status;
+  if (!options.exported.empty())
+    if (Status status =
+            checkExport(trainer.module(), options.exported, options.model);
+        !status.ok())
+      return status;
   const OnnxAotTraining &training = trainer.module().descriptor();
+  if (options.epochs && !training.update.module && !training.fused.module)
+    return userError("the module was compiled with --optimizer=none: it gives "
+                     "gradients to a program and cannot train by itself");
   if (options.accumulate > 1 && !training.train.module)
     return userError("the module updates the parameters in each step and "
                      "cannot accumulate gradients: compile it for that");
@@ -257,6 +273,33 @@ Status Training::save() {
   return trainer.save(options.save);
 }
 
+/// Saves what there is, as the user asked it to end.
+Status Training::stop() {
+  if (options.save.empty())
+    return userError("interrupted after " + std::to_string(stepsDone()) +
+                     " updates, which are lost: --save keeps them");
+  if (Status status = save(); !status.ok())
+    return status;
+  return userError("interrupted after " + std::to_string(stepsDone()) +
+                   " updates, which are saved: --resume goes on");
+}
+
+/// What to say of a loss that is not a number; nothing is saved after it.
+Status Training::lossError(double loss, int64_t index) const {
+  std::string text =
+      "the loss is " +
+      std::string(std::isnan(loss) ? "not a number" : "infinite") +
+      " in epoch " + std::to_string(epoch + 1) + ", batch " +
+      std::to_string(index + 1) + " (samples from " +
+      std::to_string(index * batch) +
+      (options.shuffle ? " of the shuffled order" : "") +
+      "): the data has such values, or the learning rate " +
+      textOf(trainer.learningRate()) + " is too high";
+  if (!options.save.empty())
+    text += "; '" + options.save + "' was not written after it";
+  return userError(text);
+}
+
 /// Trains on `count` batches from `nextBatch` and updates once.
 Status Training::runGroup(const std::vector<int64_t> *order, int64_t count) {
   Clock::time_point start = Clock::now();
@@ -273,7 +316,10 @@ Status Training::runGroup(const std::vector<int64_t> *order, int64_t count) {
                    : trainer.trainStep(inputs.data(), inputs.size(), &loss, 1);
     if (!status.ok())
       return status;
-    sum += meanOf(loss);
+    double value = meanOf(loss);
+    if (!std::isfinite(value))
+      return lossError(value, nextBatch + i);
+    sum += value;
     samples += rows;
   }
   if (count > 1) {
@@ -315,14 +361,8 @@ Status Training::runEpoch() {
     if (Status status = runGroup(options.shuffle ? &order : nullptr, count);
         !status.ok())
       return status;
-    if (interrupted) {
-      if (!options.save.empty())
-        if (Status status = save(); !status.ok())
-          return status;
-      return userError("interrupted after " + std::to_string(stepsDone()) +
-                       " updates" +
-                       (options.save.empty() ? "" : ", which are saved"));
-    }
+    if (interrupted)
+      return stop();
     // The end of an epoch is saved as the begin of the next.
     if (options.saveEvery && stepsDone() % options.saveEvery == 0 &&
         nextBatch < batches)
@@ -373,6 +413,8 @@ Expected<Evaluation> Training::evaluate() {
     int64_t rows = std::min(batch, evalData->size() - begin);
     if (rows < batch && !dynamicBatch)
       break;
+    if (interrupted)
+      return stop();
     const auto &inputs = evalData->batch(nullptr, begin, rows);
     if (Status status = trainer.evalStep(inputs.data(), inputs.size(),
                                          outputs.data(), outputs.size());
@@ -405,7 +447,7 @@ Status Training::finish() {
         !status.ok())
       return status;
   if (!options.exported.empty())
-    if (Status status = trainer.exportModel(options.exported, options.model);
+    if (Status status = exportTrained(trainer, options.exported, options.model);
         !status.ok())
       return status;
   return Status();
@@ -463,6 +505,7 @@ Expected<int> train(const Options &options) {
   chosen.seed = options.train.seed;
   chosen.learningRate = options.train.lr;
   chosen.meanAccumulation = true;
+  chosen.keepGradients = !options.train.metrics.empty();
   Expected<Trainer> trainer = Trainer::create(*module, chosen);
   if (!trainer)
     return trainer.status();

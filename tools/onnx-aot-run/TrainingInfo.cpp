@@ -87,7 +87,8 @@ Json trainingInfo(const runtime::TrainingModule &module) {
       {"train", &training.train},
       {"eval", &training.eval},
       {"update", &training.update},
-      {"fused", &training.fused}};
+      {"fused", &training.fused},
+      {"infer", &training.infer}};
   for (auto [name, program] : programs)
     if (program->module)
       info["programs"][name] = programInfo(*program);
