@@ -41,6 +41,7 @@ suites=(
   training-cli
   verify-gradients
   training-examples
+  training-issues
   hostile
   damaged
   conformance
@@ -87,6 +88,7 @@ suite() {
     verify-gradients) python test/Integration/verify_gradients.py ;;
     training-cli) python test/Integration/training_cli.py ;;
     training-examples) python test/Integration/training_examples.py ;;
+    training-issues) python test/Integration/training_issues.py --build "$build" ;;
     fashion-mnist) fashion=$(utils/fetch-fashion-mnist.sh "$ONNX_AOT_DEPS/fashion-mnist") &&
                      python test/Integration/training_examples.py --fashion "$fashion" ;;
     gpu) python test/Integration/gpu.py --build "$build" ;;

@@ -119,6 +119,12 @@ def classifier(ex, work, accuracy):
     right = [session.run(None, {"x": x})[0].argmax(1) == labels
              for x, labels in ((test["x"][i:i + 500], test["labels"][i:i + 500]) for i in range(0, len(test["x"]), 500))]
     there = float(np.concatenate(right).mean())
+    np.savez(work / "x.npz", x=test["x"][:64])
+    np.savez(work / "scores.npz", scores=session.run(None, {"x": test["x"][:64]})[0])
+    for how in (["trained.so"], ["lenet.so", "--checkpoint", "out.safetensors"]):
+        _, problem = run(*ex.tools["onnx-aot-run"], *how, "--inputs", "x.npz", "--expect", "scores.npz", "--rtol", 1e-4,
+                         "--atol", 1e-4, cwd=work)
+        ex.tally.check(f"{how[0]} answers like it", problem)
     ex.tally.check("the export is as good in onnxruntime",
                    "" if abs(there - said["accuracy"]) < 0.003 else f"{there} there")
     whole, table = (work / "out.safetensors").read_bytes(), work / "loss.csv"
@@ -126,7 +132,7 @@ def classifier(ex, work, accuracy):
     def rows():
         return len(table.read_text().splitlines()) if table.exists() else 0
 
-    command, kills, all_rows = ex.full(commands(title)[-1]), 0, rows()
+    command, kills, all_rows = ex.full(commands(title)[2]), 0, rows()
     (work / "out.safetensors").unlink()
     table.unlink()
     for part in (0.3, 0.6):
@@ -148,6 +154,23 @@ def classifier_from_cpp(ex, work):
         last = re.findall(r"accuracy ([0-9.]+)", out)
         ex.tally.check("the CNN learns from C++", problem or at_least(float(last[-1]) if last else None, 0.95),
                        out.strip().splitlines()[-1] if out else "")
+
+
+def linked(ex, work):
+    """An object and gcc: no loader, no file but the values to begin with."""
+    (work / "linked").mkdir()
+    out = work / "linked" / "lenet.o"
+    _, problem = run(*ex.tools["onnx-aot-compile"], "data/lenet.onnx", "--train", "--loss=cross-entropy", "--optimizer=adamw",
+                     "-o", out, cwd=work)
+    if not ex.tally.check("compile lenet.o", problem):
+        return
+    _, problem = run("gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "runtime/include", "-I", out.parent,
+                     EXAMPLES / "train-linked.c", out, ex.library, "-lstdc++", "-lpthread", "-ldl", "-lm", "-o",
+                     work / "train-linked")
+    if ex.tally.check("build train-linked.c", problem):
+        said, problem = run("./train-linked", "linked/lenet.safetensors", cwd=work)
+        right = re.findall(r"(\d+) of 32 right", said)
+        ex.tally.check("it learns in a C program", problem or at_least(int(right[0]) if right else None, 30), said.strip()[-50:])
 
 
 def fine_tuning(ex, work):
@@ -200,6 +223,7 @@ def main():
             draw(work / "fashion-mnist")
             classifier(ex, work, accuracy=0.95)
             classifier_from_cpp(ex, work)
+            linked(ex, work)
             fine_tuning(ex, work)
             language_model(ex, work)
     tally.finish()
