@@ -128,6 +128,14 @@ def classifier(ex, work, accuracy):
     ex.tally.check("the export is as good in onnxruntime",
                    "" if abs(there - said["accuracy"]) < 0.003 else f"{there} there")
     whole, table = (work / "out.safetensors").read_bytes(), work / "loss.csv"
+    norms = [float(line.split(",")[4]) for line in table.read_text().splitlines()[1:]]
+    ex.tally.check("each update's norm is known", "" if min(norms) > 0 else str(norms[:5]))
+    bare = ex.full(commands(title)[2])
+    del bare[bare.index("--metrics"):bare.index("--export")]
+    bare[bare.index("--save") + 1] = "bare.safetensors"
+    _, problem = run(*bare, cwd=work)
+    ex.tally.check("the same bits without --metrics", problem or (
+        "" if (work / "bare.safetensors").read_bytes() == whole else "they differ"))
 
     def rows():
         return len(table.read_text().splitlines()) if table.exists() else 0

@@ -120,12 +120,12 @@ void ProgressBar::show(int64_t epoch, int64_t epochs, int64_t done,
   std::string bar(30, '.');
   std::fill_n(bar.begin(), static_cast<int>(part * 30), '#');
   auto seconds = static_cast<long long>(left);
-  std::fprintf(stderr,
-               "\r\033[Kepoch %lld/%lld [%s] %3.0f%%  loss %.4f  %.0f samples/s"
-               "  %lld:%02lld left",
-               static_cast<long long>(epoch), static_cast<long long>(epochs),
-               bar.c_str(), part * 100, loss, samplesPerSecond, seconds / 60,
-               seconds % 60);
+  std::fprintf(
+      stderr, "\r\033[Kepoch %lld/%lld [%s] %3.0f%%  loss %.4f  %.0f samples/s",
+      static_cast<long long>(epoch), static_cast<long long>(epochs),
+      bar.c_str(), part * 100, loss, samplesPerSecond);
+  if (done > first + 1) // else there is nothing to tell it from
+    std::fprintf(stderr, "  %lld:%02lld left", seconds / 60, seconds % 60);
   std::fflush(stderr);
 }
 
