@@ -36,6 +36,82 @@ static LogicalResult embedData(ImportContext &context,
   return success();
 }
 
+static bool isStandard(const ::onnx::NodeProto &node, StringRef op) {
+  return node.op_type() == op && normalizeDomain(node.domain()).empty();
+}
+
+namespace {
+/// Turns nodes that are in training mode into those of inference.
+class TrainingEnd {
+public:
+  explicit TrainingEnd(::onnx::GraphProto &graph) : graph(graph) {
+    collectUses(graph);
+  }
+
+  void run() { visit(graph); }
+
+private:
+  void collectUses(const ::onnx::GraphProto &part) {
+    for (const ::onnx::ValueInfoProto &output : part.output())
+      used.insert(output.name());
+    for (const ::onnx::NodeProto &node : part.node()) {
+      for (const std::string &input : node.input())
+        used.insert(input);
+      for (const ::onnx::AttributeProto &attribute : node.attribute())
+        if (attribute.has_g())
+          collectUses(attribute.g());
+    }
+  }
+
+  void visit(::onnx::GraphProto &part) {
+    ::google::protobuf::RepeatedPtrField<::onnx::NodeProto> nodes;
+    for (::onnx::NodeProto &node : *part.mutable_node()) {
+      for (::onnx::AttributeProto &attribute : *node.mutable_attribute())
+        if (attribute.has_g())
+          visit(*attribute.mutable_g());
+      if (isStandard(node, "Dropout"))
+        while (node.input_size() > 2) // ratio and input are left
+          node.mutable_input()->RemoveLast();
+      nodes.Add()->Swap(&node);
+      if (isStandard(nodes[nodes.size() - 1], "BatchNormalization"))
+        endNormalization(nodes);
+    }
+    part.mutable_node()->Swap(&nodes);
+  }
+
+  /// The running statistics that the last node gives are then those it takes.
+  void endNormalization(
+      ::google::protobuf::RepeatedPtrField<::onnx::NodeProto> &nodes) {
+    ::onnx::NodeProto &node = nodes[nodes.size() - 1];
+    auto *attributes = node.mutable_attribute();
+    int place = 0;
+    while (place < attributes->size() &&
+           (*attributes)[place].name() != "training_mode")
+      ++place;
+    if (place == attributes->size() || (*attributes)[place].i() == 0 ||
+        node.input_size() < 5)
+      return;
+    attributes->DeleteSubrange(place, 1);
+    std::vector<std::pair<std::string, std::string>> copies;
+    for (int i = node.output_size() - 1; i > 0; --i) {
+      if (i < 3 && used.contains(node.output(i)) && !node.output(i).empty())
+        copies.emplace_back(node.input(i + 2), node.output(i));
+      node.mutable_output()->RemoveLast();
+    }
+    for (auto &[from, to] : copies) {
+      ::onnx::NodeProto &copy = *nodes.Add();
+      copy.set_op_type("Identity");
+      copy.set_name(to + "_copy");
+      copy.add_input(from);
+      copy.add_output(to);
+    }
+  }
+
+  ::onnx::GraphProto &graph;
+  llvm::StringSet<> used;
+};
+} // namespace
+
 FailureOr<std::string>
 onnx_aot::readModelWithout(StringRef path, MLIRContext *context,
                            ArrayRef<std::string> initializers) {
@@ -56,6 +132,7 @@ onnx_aot::readModelWithout(StringRef path, MLIRContext *context,
                failed(embedData(importContext, tensor)))
         return failure();
     }
+    TrainingEnd(*model.mutable_graph()).run();
     // Beyond this no file can be written (a protocol buffer's own limit).
     if (model.ByteSizeLong() > options.limits.modelBytes)
       return std::string();

@@ -15,6 +15,7 @@ import tempfile
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import helper, numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -312,6 +313,18 @@ def kept_model(context):
         else:
             assert (onnx.numpy_helper.to_array(tensor) == parameters[tensor.name]).all()
     assert kept == model
+    values = {"s": np.ones(3, np.float32), "b": np.zeros(3, np.float32), "m": np.float32([.5, 0, -1]),
+              "v": np.float32([1, 4, .25]), "ratio": np.float32(.5), "on": np.array(True)}
+    nodes = [("BatchNormalization", ["x", "s", "b", "m", "v"], ["n", "m2", "v2"], {"training_mode": 1, "momentum": .5}),
+             ("Dropout", ["n", "ratio", "on"], ["y", "mask"], {}), ("Add", ["m2", "b"], ["z"], {})]
+    kept = onnx.load_from_string(context.compile(model_of(nodes, [("x", (4, 3))], [("y", (4, 3)), ("z", (3,))], values),
+                                                 "--loss=mse").model())
+    for tensor in kept.graph.initializer:
+        tensor.CopyFrom(numpy_helper.from_array(values[tensor.name], tensor.name))
+    onnx.checker.check_model(kept)
+    x = np.float32(np.arange(12).reshape(4, 3))
+    y, z = onnxruntime.InferenceSession(kept.SerializeToString()).run(None, {"x": x})
+    assert np.allclose(y, (x - values["m"]) / np.sqrt(values["v"] + 1e-5), rtol=1e-5) and (z == values["m"]).all(), (y, z)
     bare = context.compile(model, "--loss=mse", "--no-model")
     assert not bare.training.model and not bare.training.model_bytes
     onnx.save(model, context.folder / "outside.onnx", save_as_external_data=True, location="outside.bin",

@@ -67,7 +67,8 @@ importOnnxModel(llvm::StringRef path, mlir::MLIRContext *context,
 
 /// The bytes of a model file without the data of these initializers of its
 /// graph, for which an export has other values; the data of all others is in
-/// it, wherever it was. Empty where that would be more than a file can hold.
+/// it, wherever it was. Nodes in training mode (BatchNormalization, Dropout)
+/// are those of inference. Empty where that would be more than a file can hold.
 mlir::FailureOr<std::string>
 readModelWithout(llvm::StringRef path, mlir::MLIRContext *context,
                  llvm::ArrayRef<std::string> initializers);
