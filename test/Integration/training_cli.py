@@ -379,7 +379,7 @@ def mistakes(tally, bench):
     bench.refuses(tally, "other numbers of samples", data="short.npz", says=["'target'", "10 samples", "9"])
     bench.refuses(tally, "another shape", data="wrong.npz", says=["'x'", "[10, 2]", "[?, 3]"])
     bench.refuses(tally, "another type", data="double.npz", says=["'x'", "float64", "float32"])
-    bench.refuses(tally, "a value that the model refuses", data="bad.npz", says=["below -1000"])
+    bench.refuses(tally, "a value that the model refuses", data="bad.npz", says=["below -1000", "(epoch 1, batch 1)"])
     for name, value, says in (("a NaN", np.nan, "not a number"), ("an infinity", np.inf, "infinite")):
         target = data["target"].copy()
         target[7] = value

@@ -627,6 +627,13 @@ def bad_labels(context):
                 except tm.RunFailed as failure:
                     assert "range" in str(failure), failure
         assert (module["w"] == before).all()
+    labels = np.zeros(8, np.int64)
+    labels[5] = 7
+    np.savez(context.folder / "l.npz", x=np.zeros((8, 3), np.float32), labels=labels)
+    out = context.path(model_of([("Add", ["x", "w"], ["y"], {})], {"x": np.zeros((4, 3), np.float32)}, ["y"],
+                                {"w": normal(4, 3)}), "--loss=cross-entropy")
+    done = subprocess.run([context.runner, out, "--train", context.folder / "l.npz"], capture_output=True, text=True)
+    assert done.returncode == 1 and "epoch 1, batch 2; its labels are 0 to 7" in done.stderr, done.stderr
 
 
 def main():

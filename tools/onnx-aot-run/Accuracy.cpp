@@ -3,6 +3,7 @@
 
 #include "Compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -67,6 +68,18 @@ Accuracy::countLabels(const OnnxAotTensor &labels) const {
   for (int64_t i = 0; i < size; ++i)
     count += !ignored || labelAt(labels, i) != *ignored;
   return count;
+}
+
+std::string Accuracy::labelRange(const OnnxAotTensor &labels) const {
+  if (!countLabels(labels).value_or(0))
+    return "";
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (int64_t i = 0; i < sizeOf(labels); ++i) {
+    low = std::min(low, labelAt(labels, i));
+    high = std::max(high, labelAt(labels, i));
+  }
+  return "; its labels are " + std::to_string(low) + " to " +
+         std::to_string(high);
 }
 
 void Accuracy::add(const std::vector<OnnxAotTensor> &outputs,

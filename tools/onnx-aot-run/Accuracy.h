@@ -28,6 +28,9 @@ public:
   /// Labels of a batch that count for a mean; nothing for other losses.
   std::optional<int64_t> countLabels(const OnnxAotTensor &labels) const;
 
+  /// "; its labels are 0 to 9", for messages; empty for other losses.
+  std::string labelRange(const OnnxAotTensor &labels) const;
+
 private:
   bool isClassLoss = false;
   int64_t classAxis = 1;

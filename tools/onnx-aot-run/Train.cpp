@@ -67,6 +67,8 @@ private:
   Status resume();
   Status beginSchedule(bool resumed);
   Status stop();
+  Status located(const Status &status, const std::string &where, int64_t index,
+                 const std::vector<OnnxAotTensor> &inputs) const;
   Status lossError(double loss, int64_t index) const;
   Status runEpoch();
   Status runGroup(const std::vector<int64_t> *order, int64_t batches);
@@ -273,6 +275,16 @@ Status Training::save() {
   return trainer.save(options.save);
 }
 
+/// A step's failure with the batch that it is about.
+Status Training::located(const Status &status, const std::string &where,
+                         int64_t index,
+                         const std::vector<OnnxAotTensor> &inputs) const {
+  Accuracy accuracy(trainer.module().descriptor());
+  return Status(status.code(), status.message() + " (" + where + ", batch " +
+                                   std::to_string(index + 1) +
+                                   accuracy.labelRange(inputs.back()) + ")");
+}
+
 /// Saves what there is, as the user asked it to end.
 Status Training::stop() {
   if (options.save.empty())
@@ -315,7 +327,8 @@ Status Training::runGroup(const std::vector<int64_t> *order, int64_t count) {
         count == 1 ? trainer.step(inputs.data(), inputs.size(), &loss, 1)
                    : trainer.trainStep(inputs.data(), inputs.size(), &loss, 1);
     if (!status.ok())
-      return status;
+      return located(status, "epoch " + std::to_string(epoch + 1),
+                     nextBatch + i, inputs);
     double value = meanOf(loss);
     if (!std::isfinite(value))
       return lossError(value, nextBatch + i);
@@ -419,7 +432,7 @@ Expected<Evaluation> Training::evaluate() {
     if (Status status = trainer.evalStep(inputs.data(), inputs.size(),
                                          outputs.data(), outputs.size());
         !status.ok())
-      return status;
+      return located(status, "evaluation", begin / batch, inputs);
     // A mean over labels counts as many of them as there were.
     auto part =
         static_cast<double>(accuracy.countLabels(inputs.back()).value_or(rows));
