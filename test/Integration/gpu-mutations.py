@@ -19,7 +19,7 @@ from onnx import TensorProto, helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "utils"))
 import harness  # noqa: E402
 
-FLOAT = TensorProto.FLOAT
+TYPES = {np.float32: TensorProto.FLOAT, np.float16: TensorProto.FLOAT16}
 # Model and the sizes of its inputs: large enough for a second slice and a second warp, and odd.
 MODELS = {
     "contraction": ("MatMul", {}, {"x": (67, 37), "v": (37, 70)}),
@@ -27,6 +27,7 @@ MODELS = {
     "sums": ("ReduceL1", {"axes": [1]}, {"x": (3, 1100)}),
     "short rows": ("Softmax", {"axis": 1}, {"x": (9, 40)}),
     "point": ("Tanh", {}, {"x": (3, 100)}),
+    "tensor": ("MatMul", {}, {"x": (67, 50), "v": (50, 72)}),
 }
 # What is looked for in a kernel's text, and what stands there afterwards.
 BARRIER = re.compile(r"^\s*nvvm\.barrier0\n", re.M)
@@ -45,8 +46,10 @@ def kernel_mutations(family, text):
     """The same for the kernels alone."""
     for number, found in enumerate(BARRIER.finditer(text)):
         yield f"barrier {number}", text[:found.start()] + text[found.end():]
-    # Products have their edges in conjunctions, the others have one bound each.
-    for number, found in enumerate((EDGE if family == "contraction" else BOUND).finditer(text)):
+    # Products have their edges in conjunctions, the others have one bound each. On tensor cores all results of a thread
+    # are stored by the same code again and again.
+    edges = list((EDGE if family in ("contraction", "tensor") else BOUND).finditer(text))
+    for number, found in enumerate(edges[:4] if family == "tensor" else edges):
         always = found.group(1) + "llvm.mlir.constant(true) : i1"
         yield f"edge {number}", text[:found.start()] + always + text[found.end():]
 
@@ -62,9 +65,9 @@ class Mutator:
     def call(self, name, *arguments):
         return harness.run_limited([self.tools[name], *arguments], 60, 8 * harness.GIB)
 
-    def kernels(self, op, attributes, inputs):
+    def kernels(self, op, attributes, inputs, kind):
         """Returns the module's text with its kernels, in the LLVM dialect."""
-        values = [helper.make_tensor_value_info(n, FLOAT, s) for n, s in inputs.items()]
+        values = [helper.make_tensor_value_info(n, TYPES[kind], s) for n, s in inputs.items()]
         graph = helper.make_graph([helper.make_node(op, list(inputs), ["y"], **attributes)], "model", values,
                                   [helper.make_empty_tensor_value_info("y")])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
@@ -73,7 +76,7 @@ class Mutator:
         linalg, kernels = self.work / "linalg.mlir", self.work / "kernels.mlir"
         done = self.call("compile", self.work / "model.onnx", "--emit=linalg", "-o", linalg)
         if done.status == 0:
-            done = self.call("opt", linalg, "--pass-pipeline=builtin.module(gpu-codegen)", "-o", kernels)
+            done = self.call("opt", linalg, "--pass-pipeline=builtin.module(gpu-codegen{architecture=80})", "-o", kernels)
         return kernels.read_text() if done.status == 0 else sys.exit(done.message() or done.ending())
 
     def answer(self, text, inputs):
@@ -104,8 +107,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
         mutator = Mutator(options.build, pathlib.Path(work))
         for family, (op, attributes, shapes) in MODELS.items():
-            inputs = {n: random.standard_normal(s).astype(np.float32) for n, s in shapes.items()}
-            text = mutator.kernels(op, attributes, shapes)
+            kind = np.float16 if family == "tensor" else np.float32
+            inputs = {n: random.standard_normal(s).astype(kind) for n, s in shapes.items()}
+            text = mutator.kernels(op, attributes, shapes, kind)
+            if family == "tensor" and not tally.check("tensor: its kernel", "" if "@tensor_" in text else "another family"):
+                continue
             whole = mutator.answer(text, inputs)
             if not tally.check(f"{family}: as it is", whole if isinstance(whole, str) else ""):
                 continue

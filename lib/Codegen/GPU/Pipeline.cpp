@@ -57,11 +57,30 @@ void onnx_aot::buildGpuPipeline(OpPassManager &manager,
   manager.addPass(createDefineDeviceServices());
 }
 
+namespace {
+/// The same as text, for onnx-aot-opt.
+struct GpuTextOptions : PassPipelineOptions<GpuTextOptions> {
+  Option<unsigned> architecture{
+      *this, "architecture", llvm::cl::init(75),
+      llvm::cl::desc("The lowest architecture that must run the kernels")};
+
+  GpuCodegenOptions get() const {
+    GpuCodegenOptions options;
+    options.architecture = architecture;
+    return options;
+  }
+};
+} // namespace
+
 void onnx_aot::registerGpuPipelines() {
-  PassPipelineRegistration<>(
+  PassPipelineRegistration<GpuTextOptions>(
       "gpu-kernels", "Fuse, bufferize and write the kernels for the device",
-      [](OpPassManager &manager) { buildGpuKernelPipeline(manager, {}); });
-  PassPipelineRegistration<>(
+      [](OpPassManager &manager, const GpuTextOptions &options) {
+        buildGpuKernelPipeline(manager, options.get());
+      });
+  PassPipelineRegistration<GpuTextOptions>(
       "gpu-codegen", "Generate code for host and device from linalg on tensors",
-      [](OpPassManager &manager) { buildGpuPipeline(manager, {}); });
+      [](OpPassManager &manager, const GpuTextOptions &options) {
+        buildGpuPipeline(manager, options.get());
+      });
 }
