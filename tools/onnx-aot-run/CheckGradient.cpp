@@ -22,7 +22,7 @@ struct Precision {
 
 std::optional<Precision> precisionOf(int32_t type) {
   if (type == ONNX_AOT_FLOAT64)
-    return Precision{DBL_EPSILON, 1e-6, {1e-4, 1e-5, 1e-6}};
+    return Precision{DBL_EPSILON, 1e-6, {1e-4, 1e-6, 1e-8}};
   if (type == ONNX_AOT_FLOAT32)
     return Precision{FLT_EPSILON, 5e-2, {3e-2, 1e-2, 3e-3}};
   return std::nullopt;

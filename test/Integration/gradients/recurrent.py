@@ -81,7 +81,7 @@ def layer(kind, steps, batch, inputs, hidden, bias=True, lengths=None, initial=F
         values.pop()
     names = {"linear_before_reset": "linear", "input_forget": "forget"}
     own = {names.get(k, k): v for k, v in attributes.items()}
-    case(kind, values, outputs=3 if kind == "LSTM" else 2, hidden_size=hidden, fixed=(1, 2, 3, 7), dynamic=not initial, second=kind == "RNN",
+    case(kind, values, outputs=3 if kind == "LSTM" else 2, hidden_size=hidden, fixed=(1, 2, 3, 7), dynamic=not initial,
          forward=lambda *v: run(kind, *v, **own), runtime=(4,) if lengths else (), **attributes)
 
 
