@@ -2,6 +2,7 @@
 
 #include "Contraction.h"
 #include "ConvolutionLowering.h"
+#include "GenericBuilder.h"
 #include "WindowLowering.h"
 #include "onnx-aot/Dialect/Train/IR/Train.h"
 
@@ -81,7 +82,9 @@ private:
   }
 };
 
-// Iterators are [(g), m, c, kernel..., n, spatial...], the last ones reduced.
+// Iterators are [g, m, c, kernel..., n, spatial...], or without groups
+// [kernel..., c, m, n, spatial...]: a product of matrices for each place in the
+// kernel, whose lanes are filters. Those from n on are reduced.
 struct LowerConvBackwardWeight : OnnxLowering<train::ConvBackwardWeightOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
@@ -109,6 +112,8 @@ struct LowerConvBackwardWeight : OnnxLowering<train::ConvBackwardWeightOp> {
     SmallVector<AffineExpr> xExprs, dyExprs, dwExprs;
     int64_t lead = group > 1 ? 1 : 0, batch = lead + 2 + rank;
     auto dim = [&](int64_t i) { return rewriter.getAffineDimExpr(i); };
+    int64_t filter = group > 1 ? 1 : rank + 1, channel = group > 1 ? 2 : rank,
+            kernel = group > 1 ? 3 : 0;
     xExprs.push_back(dim(batch));
     dyExprs.push_back(dim(batch));
     if (group > 1) {
@@ -117,23 +122,26 @@ struct LowerConvBackwardWeight : OnnxLowering<train::ConvBackwardWeightOp> {
       xExprs.push_back(dim(0));
       dyExprs.push_back(dim(0));
     }
-    xExprs.push_back(dim(lead + 1));
-    dyExprs.push_back(dim(lead));
+    xExprs.push_back(dim(channel));
+    dyExprs.push_back(dim(filter));
     for (int64_t i = 0; i < rank; ++i) {
       AffineExpr output = dim(batch + 1 + i);
       dyExprs.push_back(output);
-      xExprs.push_back(getWindowExpr(*window, i, output, dim(lead + 2 + i)));
+      xExprs.push_back(getWindowExpr(*window, i, output, dim(kernel + i)));
     }
     for (int64_t i = 0; i < batch; ++i)
       dwExprs.push_back(dim(i));
     auto map = [&](ArrayRef<AffineExpr> exprs) {
       return AffineMap::get(batch + 1 + rank, 0, exprs, getContext());
     };
-    SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, dy);
-    sizes = SmallVector<OpFoldResult>(ArrayRef(sizes).slice(1, lead + 1));
-    sizes.push_back(getRuntimeSizes(rewriter, loc, x)[lead + 1]);
-    for (int64_t size : window->kernel)
-      sizes.push_back(rewriter.getIndexAttr(size));
+    SmallVector<OpFoldResult> sizes(batch);
+    SmallVector<OpFoldResult> dySizes = getRuntimeSizes(rewriter, loc, dy);
+    if (group > 1)
+      sizes[0] = dySizes[1];
+    sizes[filter] = dySizes[lead + 1];
+    sizes[channel] = getRuntimeSizes(rewriter, loc, x)[lead + 1];
+    for (int64_t i = 0; i < rank; ++i)
+      sizes[kernel + i] = rewriter.getIndexAttr(window->kernel[i]);
     SmallVector<utils::IteratorType> iterators(batch,
                                                utils::IteratorType::parallel);
     iterators.append(rank + 1, utils::IteratorType::reduction);
@@ -142,9 +150,29 @@ struct LowerConvBackwardWeight : OnnxLowering<train::ConvBackwardWeightOp> {
         iterators, sizes, getAccumulatorType(type.getElementType()));
     if (group > 1)
       dw = mergeDims(rewriter, loc, dw, 0);
+    else
+      dw = putFiltersFirst(rewriter, loc, dw);
     dw = convertFloats(rewriter, loc, dw, type.getElementType());
     rewriter.replaceOp(op, castTensor(rewriter, loc, dw, type));
     return success();
+  }
+
+private:
+  /// (kernel..., c, m) as (m, c, kernel...).
+  static Value putFiltersFirst(OpBuilder &builder, Location loc, Value dw) {
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, dw), turned;
+    int64_t rank = sizes.size();
+    SmallVector<AffineExpr> source(rank);
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t from = i < 2 ? rank - 1 - i : i - 2;
+      turned.push_back(sizes[from]);
+      source[from] = builder.getAffineDimExpr(i);
+    }
+    AffineMap map = AffineMap::get(rank, 0, source, builder.getContext());
+    return createMap(builder, loc, turned, getElementTypeOrSelf(dw.getType()),
+                     {{dw, map}}, [](OpBuilder &, Location, ValueRange values) {
+                       return values.front();
+                     });
   }
 };
 

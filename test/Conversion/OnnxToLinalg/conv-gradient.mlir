@@ -1,13 +1,15 @@
 // RUN: onnx-aot-opt %s --convert-onnx-to-linalg | FileCheck %s
 
-// dw is one contraction over the batch and the windows.
+// dw is one contraction over the batch and the windows, with the filters last
+// so that they are the lanes of a vector.
 
-// CHECK: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d1, d5 * 2 + d2, d6 * 2 + d3)>
-// CHECK: #[[DY:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d0, d5, d6)>
+// CHECK: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d2, d5 * 2 + d0, d6 * 2 + d1)>
+// CHECK: #[[DY:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d4, d3, d5, d6)>
 // CHECK: #[[DW:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
 // CHECK-LABEL: @backward_weight
 // CHECK: tensor.pad %{{.*}} low[0, 0, 1, 1] high[0, 0, 1, 1]
 // CHECK: linalg.generic {indexing_maps = [#[[X]], #[[DY]], #[[DW]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<3x3x3x4xf32>) outs(%{{.*}} : tensor<4x3x3x3xf32>)
 func.func @backward_weight(%x: tensor<2x3x8x8xf32>, %dy: tensor<2x4x4x4xf32>) -> tensor<4x3x3x3xf32> {
   %dw = train.ConvBackwardWeight %x, %dy {kernel_shape = array<i64: 3, 3>, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>} : (tensor<2x3x8x8xf32>, tensor<2x4x4x4xf32>) -> tensor<4x3x3x3xf32>
   return %dw : tensor<4x3x3x3xf32>
