@@ -2,11 +2,15 @@
 """Compare compiled models with onnxruntime: time, start-up, memory, size, all in one run.
 
 usage: compare.py [--models NAME,...] [--dir DIR ...] [--threads 1,2] [--json FILE] [--html FILE]
+       compare.py --train --torch PYTHON [--models NAME,...] [--dir DIR ...] [--threads 1,2] ...
 
 Rounds alternate between the two, each round a fresh process pinned to as many cores as it has threads; the
 figure that counts is the ratio of the minima (and of the medians) of the same run, since all times drift with the
 machine. Beside it stand the FMA peak of one core, measured between the rounds, and the percentage of the limit
 that it sets for the model's multiplications and additions.
+
+With --train the peer is PyTorch in an environment of its own (--torch PYTHON), and the figures are those of a whole
+training step; models are searched as NAME_train.onnx.
 
 A model is a name (searched as NAME.onnx under --dir; trained ones as in test/Integration/models.py) or a path.
 """
@@ -76,6 +80,7 @@ import flops  # noqa: E402
 import harness  # noqa: E402
 import models as trained  # noqa: E402
 import page  # noqa: E402
+import train as training  # noqa: E402
 
 
 def find(name, folders):
@@ -209,19 +214,26 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--html", type=pathlib.Path)
     parser.add_argument("--max-ratio", type=float, help="exit with status 1 when a ratio of minima is above")
+    parser.add_argument("--train", action="store_true", help="compare training steps with PyTorch's")
+    parser.add_argument("--torch", help="the Python that has torch, for --train")
     harness.add_build_argument(parser)
     options = harness.parse_arguments(parser)
+    if options.train and not options.torch:
+        parser.error("--train wants --torch PYTHON")
     folders = options.dir or [pathlib.Path(os.environ.get("ONNX_AOT_DEPS", harness.ROOT / ".deps")) / "models"]
+    if options.train and options.models in (DEFAULT, "all"):
+        options.models = ",".join(training.MODELS)
     names = DEFAULT.split(",") + [m.name for m in trained.MODELS] if options.models == "all" \
         else options.models.split(",")
-    chosen = [(name, find(name, folders)) for name in names]
+    chosen = [(name, find(f"{name}_train" if options.train else name, folders)) for name in names]
     for name in [name for name, found in chosen if not found]:
         print(f"{name}: not found under {', '.join(map(str, folders))}", file=sys.stderr)
     rows, chosen = [], [found for _, found in chosen if found]
     with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
         bench, progress = Bench(options, pathlib.Path(work)), harness.Progress(len(chosen))
         for found in chosen:
-            rows.append(bench.compare(*found))
+            rows.append(training.compare(bench, found[0].removesuffix("_train"), found[1], summary) if options.train
+                        else bench.compare(*found))
             progress.step(found[0])
     page.print_table(table(rows, bench))
     print(f"\none core's peak in this run: {bench.gflops:.0f} GFLOP/s (FMA), {bench.gbytes:.0f} GB/s (reading memory)")
