@@ -125,7 +125,26 @@ LogicalResult Compilation::lowerToLinalg() {
   });
 }
 
+/// A device sees no addresses of the host, which strings are.
+static LogicalResult refuseStrings(ModuleOp module) {
+  auto isString = [](Type type) {
+    return getElementTypeOrSelf(type).isInteger(128);
+  };
+  WalkResult found = module.walk([&](Operation *op) {
+    if (llvm::none_of(op->getOperandTypes(), isString) &&
+        llvm::none_of(op->getResultTypes(), isString))
+      return WalkResult::advance();
+    op->emitError("tensors of strings are not compiled for a device yet "
+                  "(supported: cpu)");
+    return WalkResult::interrupt();
+  });
+  return failure(found.wasInterrupted());
+}
+
 LogicalResult Compilation::generateCode() {
+  if (invocation.device.enabled && lastPhase < Phase::Codegen &&
+      failed(refuseStrings(*module)))
+    return failure();
   if (lastPhase < Phase::Codegen) {
     CodegenOptions options;
     options.target = target;

@@ -12,6 +12,7 @@ import tempfile
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 from onnx import TensorProto, helper
 
@@ -217,6 +218,19 @@ def check_zipmap(options, tally):
         tally.check("ZipMap: values", problem)
 
 
+def check_device(options, tally):
+    """A device has no strings."""
+    with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+        work = pathlib.Path(work)
+        onnx.save(onnx.parser.parse_model(
+            '<ir_version: 10, opset_import: ["" : 20]> g (string[N] x) => (string[N] y) { y = Identity (x) }'),
+            work / "model.onnx")
+        done = harness.run_limited([harness.tool(options.build, "onnx-aot-compile"), work / "model.onnx", "-o",
+                                    work / "model.so", "--device=cuda", "--gpu-arch=emu"], 120)
+        tally.check("strings on a device are refused", "" if done.status == 1 and "tensors of strings" in done.err else
+                    f"{done.ending()}: {done.message()}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     harness.add_build_argument(parser)
@@ -232,6 +246,8 @@ def main():
             check_model(name, proto, inputs, options, tally)
     if re.search(options.filter, "ZipMap"):
         check_zipmap(options, tally)
+    if re.search(options.filter, "device"):
+        check_device(options, tally)
     tally.finish()
 
 
