@@ -34,6 +34,7 @@ enum Result {
 
 struct Module {
   void *library;
+  int file; ///< open as long: a library with its path would be taken for it
 };
 
 struct Function {
@@ -124,18 +125,19 @@ int cuModuleLoadData(Module **module, const void *image) {
   std::string path = "/proc/self/fd/" + std::to_string(file);
   void *library =
       isWritten ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  close(file);
   if (!library) {
+    close(file);
     const char *reason = dlerror();
     problem = reason ? reason : "the image cannot be written";
     return kInvalidImage;
   }
-  *module = new Module{library};
+  *module = new Module{library, file};
   return kOk;
 }
 
 int cuModuleUnload(Module *module) {
   dlclose(module->library);
+  close(module->file);
   delete module;
   return kOk;
 }
