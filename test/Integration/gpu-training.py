@@ -7,6 +7,7 @@ differ between -O0 and -O2, where rounding is amplified. Checkpoints go from one
 """
 import argparse
 import csv
+import ctypes
 import os
 import pathlib
 import re
@@ -222,6 +223,88 @@ def check_training(bench, tally, name, optimizer, case):
         tally.check(f"{name}: begun on {first}, ended on {second}", problem)
 
 
+class Tensor(ctypes.Structure):
+    """OnnxAotTensor, over an array's memory."""
+    _fields_ = [("data", ctypes.c_void_p), ("bytes", ctypes.c_uint64), ("type", ctypes.c_int32),
+                ("rank", ctypes.c_int32), ("dims", ctypes.c_int64 * 16)]
+
+    @classmethod
+    def of(cls, array, kind):
+        return cls(array.ctypes.data, array.nbytes, kind, array.ndim, (ctypes.c_int64 * 16)(*array.shape))
+
+    def floats(self):
+        count = int(np.prod(self.dims[:self.rank]))
+        return np.ctypeslib.as_array(ctypes.cast(self.data, ctypes.POINTER(ctypes.c_float)), (count,))
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 1020)]
+
+
+def follow_state(build, module):
+    """What a caller sees who reads and writes state between steps of all programs, through the C interface."""
+    library = ctypes.CDLL(str(pathlib.Path(build).resolve() / "lib" / "libonnx-aot-runtime.so"))
+
+    def call(name, *arguments):
+        error = Error()
+        if getattr(library, name)(*arguments, ctypes.byref(error)):
+            raise RuntimeError(error.message.decode())
+
+    handle, trainer, seen = ctypes.c_void_p(), ctypes.c_void_p(), []
+    call("onnxAotTrainingModuleLoad", str(module).encode(), None, ctypes.byref(handle))
+    call("onnxAotTrainerCreate", handle, None, ctypes.byref(trainer))
+    call("onnxAotTrainerLoadCheckpoint", trainer, str(module.with_suffix(".safetensors")).encode(), 0)
+    call("onnxAotTrainerSetLearningRate", trainer, ctypes.c_float(0.1))
+    random = np.random.default_rng(0)
+    x, labels = random.standard_normal((16, 20)).astype(np.float32), random.integers(0, 7, 16)
+    inputs = (Tensor * 2)(Tensor.of(x, TensorProto.FLOAT), Tensor.of(labels, TensorProto.INT64))
+
+    def step(fused):
+        loss = Tensor()
+        if fused:
+            call("onnxAotTrainerStep", trainer, inputs, 2, ctypes.byref(loss), 1, None)
+        else:
+            call("onnxAotTrainerTrainStep", trainer, inputs, 2, ctypes.byref(loss), 1)
+            call("onnxAotTrainerOptimizerStep", trainer, None)
+            call("onnxAotTrainerLazyResetGrad", trainer)
+        seen.append(loss.floats().copy())
+
+    step(True)
+    step(False)
+    lent, gradient = Tensor(), Tensor()
+    call("onnxAotTrainerGetParameter", trainer, 0, ctypes.byref(lent))
+    weights = lent.floats()
+    for change in (0.5, 0.9):  # the pointer stays good
+        weights *= change
+        step(True)
+        step(False)
+        seen.append(weights.copy())
+    size = library.onnxAotTrainerParameterBytes
+    size.restype = ctypes.c_uint64
+    buffer = np.zeros(size(trainer, 0) // 4, np.float32)
+    place = buffer.ctypes.data_as(ctypes.c_void_p), ctypes.c_uint64(buffer.nbytes), 0
+    call("onnxAotTrainerCopyParametersToBuffer", trainer, *place)
+    seen.append(buffer.copy())
+    buffer *= 0.9
+    call("onnxAotTrainerCopyBufferToParameters", trainer, *place)
+    step(False)
+    call("onnxAotTrainerGetGradient", trainer, 1, ctypes.byref(gradient))
+    return [*seen, weights.copy(), gradient.floats().copy()]
+
+
+def check_state(bench, tally, build):
+    """State in the caller's hands is the same on both."""
+    onnx.save(mlp()[0], bench.work / "model.onnx")
+    seen = {}
+    for form in ("cpu", "gpu"):
+        problem = bench.compile(form, "--loss=cross-entropy", "--optimizer=sgd:momentum=0.9")
+        if not tally.check(f"state: compile for {form}", problem):
+            return
+        seen[form] = follow_state(build, bench.work / f"{form}.so")
+    far = max(difference(got, want) for got, want in zip(seen["gpu"], seen["cpu"]))
+    tally.check("state: read and written between steps", "" if far < 1e-5 else f"{far:.1e} apart")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     harness.add_build_argument(parser)
@@ -237,6 +320,9 @@ def main():
             if (options.full or optimizer in ordinary) and re.search(options.filter, name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
                     check_training(Bench(options, pathlib.Path(work)), tally, name, optimizer, make())
+    if re.search(options.filter, "state"):
+        with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+            check_state(Bench(options, pathlib.Path(work)), tally, options.build)
     tally.finish()
 
 
