@@ -1,10 +1,12 @@
 //===- Compilation.cpp - one model on its way through the phases ----------===//
 
 #include "Compilation.h"
+#include "Report.h"
 
 #include "onnx-aot/Autodiff/Passes.h"
 #include "onnx-aot/Codegen/GPU/Pipeline.h"
 #include "onnx-aot/Conversion/Passes.h"
+#include "onnx-aot/Emit/OutputFiles.h"
 #include "onnx-aot/Import/Importer.h"
 #include "onnx-aot/Support/EntryAttributes.h"
 #include "onnx-aot/Transforms/Passes.h"
@@ -204,12 +206,10 @@ LogicalResult Compilation::emit() {
     return success();
   auto written = emitArtifact(*module, result.info, result.weights,
                               invocation.target, getArtifactOptions());
-  if (!written) {
-    problems.add(written.takeError());
-    return failure();
-  }
-  artifact = std::move(*written);
-  return success();
+  if (written)
+    return success();
+  problems.add(written.takeError());
+  return failure();
 }
 
 //===--- Helpers ----------------------------------------------------------===//
@@ -233,6 +233,12 @@ ArtifactOptions Compilation::getArtifactOptions() const {
       if (!function.empty())
         options.externalFunctions.push_back(function);
   options.libraries = invocation.libraries;
+  options.reportPath = invocation.reportFile;
+  options.writeReport = [this](const ArtifactReport &artifact,
+                               llvm::raw_ostream &os) {
+    progress.lap();
+    printReport(invocation, *this, progress, artifact, os);
+  };
   return options;
 }
 
@@ -248,50 +254,55 @@ LogicalResult Compilation::runPasses(function_ref<void(PassManager &)> build) {
 LogicalResult
 Compilation::writeText(StringRef path,
                        function_ref<llvm::Error(llvm::raw_ostream &)> print) {
-  llvm::Error error = llvm::writeToOutput(path, print);
+  OutputFiles files(path);
+  llvm::Error error = files.write(path, print);
+  if (!error && path == invocation.output && !invocation.reportFile.empty())
+    error = files.write(invocation.reportFile, [&](llvm::raw_ostream &os) {
+      progress.lap();
+      printReport(invocation, *this, progress, ArtifactReport(), os);
+      return llvm::Error::success();
+    });
+  if (!error)
+    error = files.commit();
   if (!error)
     return success();
-  problems.add(llvm::createFileError(path, std::move(error)));
+  problems.add(std::move(error));
   return failure();
 }
 
+std::string onnx_aot::getDumpPath(StringRef folder, StringRef program,
+                                  Phase phase) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, program,
+                          Twine(unsigned(phase)) + "-" + getPhaseName(phase) +
+                              (phase == Phase::LLVM ? ".ll" : ".mlir"));
+  return path.str().str();
+}
+
 LogicalResult Compilation::finish(Phase phase) {
-  auto print = [&](llvm::raw_ostream &os, bool isDump) -> LogicalResult {
-    if (phase == Phase::LLVM) {
-      llvm::Error error =
-          printLLVMIR(*module, result.info, result.weights, invocation.target,
-                      getArtifactOptions(), os);
-      if (!error)
-        return success();
-      problems.add(std::move(error));
-      return failure();
-    }
+  auto print = [&](llvm::raw_ostream &os, bool isDump) -> llvm::Error {
+    if (phase == Phase::LLVM)
+      return printLLVMIR(*module, result.info, result.weights,
+                         invocation.target, getArtifactOptions(), os);
     OpPrintingFlags flags;
     if (isDump) // to be read by people
       flags.elideLargeElementsAttrs(64).elideLargeResourceString(64);
     module->print(os, flags);
     os << "\n";
-    return success();
+    return llvm::Error::success();
   };
   auto printTo = [&](StringRef path, bool isDump) {
-    LogicalResult outcome = success();
-    if (failed(writeText(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-          outcome = print(os, isDump);
-          return llvm::Error::success();
-        })))
-      return failure();
-    return outcome;
+    return writeText(path,
+                     [&](llvm::raw_ostream &os) { return print(os, isDump); });
   };
   if (!invocation.dumpDirectory.empty()) {
-    llvm::SmallString<128> path(invocation.dumpDirectory);
-    llvm::sys::path::append(path, programName);
-    if (std::error_code error = llvm::sys::fs::create_directories(path)) {
-      problems.add(llvm::createFileError(path, error));
+    std::string path =
+        getDumpPath(invocation.dumpDirectory, programName, phase);
+    StringRef folder = llvm::sys::path::parent_path(path);
+    if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
+      problems.add(llvm::createFileError(folder, error));
       return failure();
     }
-    llvm::sys::path::append(path, Twine(unsigned(phase)) + "-" +
-                                      getPhaseName(phase) +
-                                      (phase == Phase::LLVM ? ".ll" : ".mlir"));
     if (failed(printTo(path, /*isDump=*/true)))
       return failure();
   }
@@ -301,5 +312,9 @@ LogicalResult Compilation::finish(Phase phase) {
     return printTo(invocation.output, /*isDump=*/false);
   llvm::raw_string_ostream os(printed);
   os << "// ----- " << programName << "\n";
-  return print(os, /*isDump=*/false);
+  llvm::Error error = print(os, /*isDump=*/false);
+  if (!error)
+    return success();
+  problems.add(std::move(error));
+  return failure();
 }

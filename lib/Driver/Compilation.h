@@ -17,6 +17,10 @@ namespace onnx_aot {
 /// Whether an input is MLIR by its name, not a model.
 bool isMlirFile(llvm::StringRef path);
 
+/// The file of --dump-phases for a phase; `program` is empty for inference.
+std::string getDumpPath(llvm::StringRef folder, llvm::StringRef program,
+                        Phase phase);
+
 /// Runs the phases that an invocation needs.
 class Compilation {
 public:
@@ -33,7 +37,6 @@ public:
   /// What is known once all phases have run.
   const TargetInfo &getTarget() const { return target; }
   const CodegenResult &getResult() const { return result; }
-  const ArtifactReport &getArtifact() const { return artifact; }
   /// Names of the functions with code, in the module's order.
   llvm::ArrayRef<std::string> getKernels() const { return kernels; }
 
@@ -62,7 +65,8 @@ private:
   runPasses(llvm::function_ref<void(mlir::PassManager &)> build);
   /// Dumps and prints the result of a phase as far as asked for.
   mlir::LogicalResult finish(Phase phase);
-  /// Writes what `print` prints to a file.
+  /// Writes what `print` prints to a file; with it the report, if the file is
+  /// the invocation's output.
   mlir::LogicalResult
   writeText(llvm::StringRef path,
             llvm::function_ref<llvm::Error(llvm::raw_ostream &)> print);
@@ -79,7 +83,6 @@ private:
   Tuning tuning;
   CodegenResult result;
   DeviceCode device;
-  ArtifactReport artifact;
   std::vector<std::string> kernels;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programModules;
   std::vector<ArtifactProgram> programs;

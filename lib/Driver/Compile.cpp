@@ -1,14 +1,15 @@
 //===- Compile.cpp - the compiler as one function -------------------------===//
 
 #include "onnx-aot/Driver/Compile.h"
+#include "CheckFiles.h"
 #include "Compilation.h"
 #include "Report.h"
 
 #include "onnx-aot/Emit/Artifact.h"
+#include "onnx-aot/Emit/OutputFiles.h"
 #include "onnx-aot/InitAll.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -16,8 +17,7 @@ using namespace onnx_aot;
 /// Finds what is wrong with the flags before any work is done.
 static void checkInvocation(const CompilerInvocation &invocation,
                             ProblemCollector &problems) {
-  if (!llvm::sys::fs::exists(invocation.input))
-    problems.add("there is no file '" + invocation.input + "'");
+  checkFiles(invocation, problems);
   if (invocation.checkOnly)
     return;
   StringRef output = invocation.output;
@@ -30,11 +30,6 @@ static void checkInvocation(const CompilerInvocation &invocation,
   else if (!invocation.printPhase && !getArtifactKind(output))
     problems.add("the suffix of '" + output +
                  "' does not say what to write (supported: .so, .o, .a)");
-  StringRef folder = llvm::sys::path::parent_path(output);
-  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
-    problems.add("there is no folder '" + folder + "' to write to");
-  if (llvm::sys::fs::is_directory(output))
-    problems.add("'" + output + "' is a folder");
   if (invocation.training && invocation.externalWeights)
     problems.add("a training module has its parameters in a checkpoint and its "
                  "few constants inside: --weights=external does not apply");
@@ -57,6 +52,24 @@ static void checkInvocation(const CompilerInvocation &invocation,
   if (!prefix.empty() && prefix != makeIdentifier(prefix))
     problems.add("prefix '" + prefix +
                  "' is not a C identifier that begins with a letter");
+}
+
+/// Writes the report of a compilation without an output.
+static void writeReport(const CompilerInvocation &invocation,
+                        const Compilation &compilation,
+                        const Progress &progress, ProblemCollector &problems) {
+  if (invocation.reportFile.empty())
+    return;
+  OutputFiles files(invocation.reportFile);
+  llvm::Error error =
+      files.write(invocation.reportFile, [&](llvm::raw_ostream &os) {
+        printReport(invocation, compilation, progress, ArtifactReport(), os);
+        return llvm::Error::success();
+      });
+  if (!error)
+    error = files.commit();
+  if (error)
+    problems.add(std::move(error));
 }
 
 /// Prints what was found; on success only warnings.
@@ -93,7 +106,8 @@ LogicalResult onnx_aot::compile(const CompilerInvocation &invocation) {
     if (failed(result) && problems.getNumErrors() == 0)
       problems.add("the compilation failed and no reason was given: this is a "
                    "bug in onnx-aot");
-    if (succeeded(result) && !invocation.reportFile.empty())
+    // Elsewhere the report appears together with the output.
+    if (succeeded(result) && invocation.checkOnly)
       writeReport(invocation, compilation, progress, problems);
   }
   printProblems(invocation, problems);

@@ -121,12 +121,10 @@ LogicalResult Compilation::emitTraining(const TrainingBuilder &builder) {
   progress.begin(Phase::Object);
   auto written = emitTrainingArtifact(training, programs, values,
                                       invocation.target, getArtifactOptions());
-  if (!written) {
-    problems.add(written.takeError());
-    return failure();
-  }
-  artifact = std::move(*written);
-  return success();
+  if (written)
+    return success();
+  problems.add(written.takeError());
+  return failure();
 }
 
 LogicalResult Compilation::runTraining() {

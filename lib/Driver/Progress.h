@@ -30,6 +30,9 @@ public:
   /// Ends the last phase and removes the line.
   void end();
 
+  /// Counts what the phase at work has taken so far.
+  void lap() { endPhase(); }
+
   /// Seconds spent in a phase.
   double getSeconds(Phase phase) const { return seconds[unsigned(phase)]; }
 

@@ -64,17 +64,17 @@ static int64_t getPeakBytes() {
   return int64_t(usage.ru_maxrss) * 1024;
 }
 
-void onnx_aot::writeReport(const CompilerInvocation &invocation,
+void onnx_aot::printReport(const CompilerInvocation &invocation,
                            const Compilation &compilation,
                            const Progress &progress,
-                           ProblemCollector &problems) {
+                           const ArtifactReport &artifact,
+                           llvm::raw_ostream &os) {
   llvm::json::Array phases;
   for (unsigned i = 0; i < numPhases; ++i)
     phases.push_back(
         llvm::json::Object{{"name", getPhaseName(Phase(i))},
                            {"seconds", progress.getSeconds(Phase(i))}});
   const ModuleInfo &info = compilation.getResult().info;
-  const ArtifactReport &artifact = compilation.getArtifact();
   llvm::json::Object report{
       {"input", fixUTF8(invocation.input)},
       {"output", fixUTF8(invocation.output)},
@@ -100,12 +100,5 @@ void onnx_aot::writeReport(const CompilerInvocation &invocation,
   };
   if (invocation.training)
     report["training"] = describeTraining(compilation);
-  llvm::Error error =
-      llvm::writeToOutput(invocation.reportFile, [&](llvm::raw_ostream &os) {
-        os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
-        return llvm::Error::success();
-      });
-  if (error)
-    problems.add(
-        llvm::createFileError(invocation.reportFile, std::move(error)));
+  os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
 }

@@ -7,10 +7,10 @@
 
 namespace onnx_aot {
 
-/// Writes the invocation's report file: times, sizes, kernels.
-void writeReport(const CompilerInvocation &invocation,
+/// Prints the invocation's report: times, sizes, kernels.
+void printReport(const CompilerInvocation &invocation,
                  const Compilation &compilation, const Progress &progress,
-                 ProblemCollector &problems);
+                 const ArtifactReport &artifact, llvm::raw_ostream &os);
 
 } // namespace onnx_aot
 

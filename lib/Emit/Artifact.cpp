@@ -1,7 +1,6 @@
 //===- Artifact.cpp - from the LLVM dialect to a file ---------------------===//
 
 #include "onnx-aot/Emit/Artifact.h"
-#include "OutputFiles.h"
 #include "Stages.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -36,6 +35,31 @@ std::string onnx_aot::getSibling(StringRef artifactPath, StringRef name) {
   llvm::SmallString<128> path(llvm::sys::path::parent_path(artifactPath));
   llvm::sys::path::append(path, name);
   return path.str().str();
+}
+
+std::string onnx_aot::getHeaderPath(StringRef artifactPath) {
+  return getSibling(artifactPath,
+                    (llvm::sys::path::stem(artifactPath) + ".h").str());
+}
+
+std::string onnx_aot::getCheckpointPath(StringRef artifactPath) {
+  return getSibling(
+      artifactPath,
+      (llvm::sys::path::stem(artifactPath) + ".safetensors").str());
+}
+
+std::vector<std::string> onnx_aot::listArtifactFiles(StringRef path,
+                                                     ArtifactKind kind,
+                                                     bool externalWeights,
+                                                     bool isTraining) {
+  std::vector<std::string> files{path.str()};
+  if (kind != ArtifactKind::SharedObject)
+    files.push_back(getHeaderPath(path));
+  if (externalWeights)
+    files.push_back(getSibling(path, getWeightsFileName(path)));
+  if (isTraining)
+    files.push_back(getCheckpointPath(path));
+  return files;
 }
 
 llvm::Error onnx_aot::checkName(StringRef what, StringRef name) {
@@ -155,12 +179,10 @@ static llvm::Error writeSiblings(const ModuleInfo &info,
       return error;
   if (options.kind == ArtifactKind::SharedObject)
     return llvm::Error::success();
-  std::string name = (llvm::sys::path::stem(options.path) + ".h").str();
-  return files.write(getSibling(options.path, name),
-                     [&](llvm::raw_ostream &os) {
-                       writeHeader(info, weights, options, os);
-                       return llvm::Error::success();
-                     });
+  return files.write(getHeaderPath(options.path), [&](llvm::raw_ostream &os) {
+    writeHeader(info, weights, options, os);
+    return llvm::Error::success();
+  });
 }
 
 llvm::Expected<ArtifactReport> onnx_aot::writeArtifact(
@@ -188,12 +210,19 @@ llvm::Expected<ArtifactReport> onnx_aot::writeArtifact(
     return error;
   if (llvm::Error error = writeSiblings(files))
     return error;
-  if (llvm::Error error = files.commit())
-    return error;
   report.files = files.getPaths();
   report.linkSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
+  if (!options.reportPath.empty())
+    if (llvm::Error error =
+            files.write(options.reportPath, [&](llvm::raw_ostream &os) {
+              options.writeReport(report, os);
+              return llvm::Error::success();
+            }))
+      return error;
+  if (llvm::Error error = files.commit())
+    return error;
   return report;
 }
 

@@ -1,11 +1,29 @@
 //===- OutputFiles.cpp - several files that appear together ---------------===//
 
-#include "OutputFiles.h"
+#include "onnx-aot/Emit/OutputFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace onnx_aot;
 using llvm::StringRef;
+
+/// The file that a name means in the end.
+static std::string getTarget(StringRef path) {
+  llvm::SmallString<128> real;
+  return llvm::sys::fs::real_path(path, real) ? path.str() : real.str().str();
+}
+
+/// Whether a name is not that of a file that can be replaced.
+static bool isStream(StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (path == "-")
+    return true;
+  return !llvm::sys::fs::status(path, status) &&
+         status.type() != llvm::sys::fs::file_type::regular_file &&
+         status.type() != llvm::sys::fs::file_type::directory_file;
+}
+
+OutputFiles::OutputFiles(StringRef resultPath) : base(getTarget(resultPath)) {}
 
 OutputFiles::~OutputFiles() {
   for (File &file : files)
@@ -14,21 +32,27 @@ OutputFiles::~OutputFiles() {
 }
 
 llvm::Expected<OutputFiles::File *> OutputFiles::create(StringRef path) {
-  auto temporary = llvm::sys::fs::TempFile::create(base + ".tmp-%%%%%%%%");
+  std::string target = path.empty() ? base : getTarget(path);
+  StringRef shown = path.empty() ? StringRef(base) : path;
+  if (llvm::sys::fs::is_directory(target))
+    return llvm::createFileError(
+        shown, std::make_error_code(std::errc::is_a_directory));
+  auto temporary = llvm::sys::fs::TempFile::create(target + ".tmp-%%%%%%%%");
   if (!temporary)
-    return llvm::createFileError(path.empty() ? base : path,
-                                 temporary.takeError());
-  files.push_back({path.str(), std::move(*temporary)});
+    return llvm::createFileError(shown, temporary.takeError());
+  files.push_back({path.str(), std::move(target), std::move(*temporary)});
   return &files.back();
 }
 
 /// Runs a writer on an open file and turns a full disk into an error.
-static llvm::Error writeStream(llvm::sys::fs::TempFile &file, StringRef path,
+static llvm::Error writeStream(llvm::raw_fd_ostream &os, StringRef path,
                                OutputFiles::WriteFn write) {
-  llvm::raw_fd_ostream os(file.FD, /*shouldClose=*/false);
-  if (llvm::Error error = write(os))
-    return error;
+  llvm::Error error = write(os);
   os.flush();
+  if (error) {
+    os.clear_error();
+    return error;
+  }
   if (!os.has_error())
     return llvm::Error::success();
   std::error_code code = os.error();
@@ -37,13 +61,25 @@ static llvm::Error writeStream(llvm::sys::fs::TempFile &file, StringRef path,
 }
 
 llvm::Error OutputFiles::write(StringRef path, WriteFn write) {
+  if (path == "-")
+    return writeStream(llvm::outs(), "standard output", write);
+  if (isStream(path)) {
+    std::error_code code;
+    llvm::raw_fd_ostream os(path, code, llvm::sys::fs::CD_OpenExisting);
+    return code ? llvm::createFileError(path, code)
+                : writeStream(os, path, write);
+  }
   auto file = create(path);
   if (!file)
     return file.takeError();
-  return writeStream((*file)->temporary, path, write);
+  llvm::raw_fd_ostream os((*file)->temporary.FD, /*shouldClose=*/false);
+  return writeStream(os, path, write);
 }
 
 llvm::Error OutputFiles::writeByPath(StringRef path, WritePathFn write) {
+  if (isStream(path))
+    return llvm::createFileError(
+        path, llvm::createStringError("is not a regular file"));
   auto file = create(path);
   if (!file)
     return file.takeError();
@@ -54,7 +90,8 @@ llvm::Expected<std::string> OutputFiles::writeScratch(WriteFn write) {
   auto file = create("");
   if (!file)
     return file.takeError();
-  if (llvm::Error error = writeStream((*file)->temporary, base, write))
+  llvm::raw_fd_ostream os((*file)->temporary.FD, /*shouldClose=*/false);
+  if (llvm::Error error = writeStream(os, base, write))
     return error;
   return (*file)->temporary.TmpName;
 }
@@ -70,10 +107,10 @@ llvm::Error OutputFiles::commit() {
       llvm::consumeError(file.temporary.discard());
       continue;
     }
-    if (llvm::Error error = file.temporary.keep(file.path))
+    if (llvm::Error error = file.temporary.keep(file.target))
       result = llvm::createFileError(file.path, std::move(error));
     else
-      kept.push_back(file.path);
+      kept.push_back(file.target);
   }
   if (result)
     for (StringRef path : kept)

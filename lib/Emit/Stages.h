@@ -9,8 +9,8 @@
 #ifndef ONNX_AOT_LIB_EMIT_STAGES_H
 #define ONNX_AOT_LIB_EMIT_STAGES_H
 
-#include "OutputFiles.h"
 #include "onnx-aot/Emit/Artifact.h"
+#include "onnx-aot/Emit/OutputFiles.h"
 
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -23,6 +23,10 @@ constexpr llvm::StringLiteral scalarLoopsFnAttr = "onnx-aot-scalar-loops";
 
 /// Name of the weights' symbol.
 std::string getWeightsSymbol(llvm::StringRef prefix);
+
+/// The C header and the initial checkpoint beside an artifact.
+std::string getHeaderPath(llvm::StringRef artifactPath);
+std::string getCheckpointPath(llvm::StringRef artifactPath);
 
 /// Name of the file that external weights go to, without its folder.
 std::string getWeightsFileName(llvm::StringRef artifactPath);

@@ -200,17 +200,15 @@ llvm::Expected<ArtifactReport> onnx_aot::emitTrainingArtifact(
   return writeArtifact(
       parts, weights, target, options, options.prefix + "_training",
       [&](OutputFiles &files) -> llvm::Error {
-        StringRef stem = llvm::sys::path::stem(options.path);
-        if (llvm::Error error = files.write(
-                getSibling(options.path, (stem + ".safetensors").str()),
-                [&](llvm::raw_ostream &os) {
-                  writeCheckpoint(info, values, os);
-                  return llvm::Error::success();
-                }))
+        if (llvm::Error error = files.write(getCheckpointPath(options.path),
+                                            [&](llvm::raw_ostream &os) {
+                                              writeCheckpoint(info, values, os);
+                                              return llvm::Error::success();
+                                            }))
           return error;
         if (options.kind == ArtifactKind::SharedObject)
           return llvm::Error::success();
-        return files.write(getSibling(options.path, (stem + ".h").str()),
+        return files.write(getHeaderPath(options.path),
                            [&](llvm::raw_ostream &os) {
                              writeTrainingHeader(info, programs, options, os);
                              return llvm::Error::success();

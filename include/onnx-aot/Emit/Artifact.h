@@ -16,6 +16,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <functional>
+
 namespace onnx_aot {
 
 /// What is written.
@@ -27,6 +29,16 @@ enum class ArtifactKind {
 
 /// The kind that a file name's suffix asks for, or none.
 std::optional<ArtifactKind> getArtifactKind(llvm::StringRef path);
+
+/// What was written, for reports.
+struct ArtifactReport {
+  /// Sizes in bytes.
+  uint64_t codeBytes = 0, weightBytes = 0;
+  /// Every file that was written, the artifact first.
+  std::vector<std::string> files;
+  /// Seconds spent in LLVM IR passes, code generation and linking.
+  double optimizeSeconds = 0, objectSeconds = 0, linkSeconds = 0;
+};
 
 /// How an artifact is written.
 struct ArtifactOptions {
@@ -46,17 +58,17 @@ struct ArtifactOptions {
   std::vector<std::string> libraries;
   /// Kernels for a device; null in artifacts for the CPU.
   const DeviceCode *device = nullptr;
+  /// A file that appears together with the artifact and tells of it; none if
+  /// empty.
+  std::string reportPath;
+  std::function<void(const ArtifactReport &, llvm::raw_ostream &)> writeReport;
 };
 
-/// What was written, for reports.
-struct ArtifactReport {
-  /// Sizes in bytes.
-  uint64_t codeBytes = 0, weightBytes = 0;
-  /// Every file that was written, the artifact first.
-  std::vector<std::string> files;
-  /// Seconds spent in LLVM IR passes, code generation and linking.
-  double optimizeSeconds = 0, objectSeconds = 0, linkSeconds = 0;
-};
+/// The files of an artifact at `path`: itself, then those beside it.
+std::vector<std::string> listArtifactFiles(llvm::StringRef path,
+                                           ArtifactKind kind,
+                                           bool externalWeights,
+                                           bool isTraining);
 
 /// Writes the artifact. Functions that Codegen marks with kScalarLoopsAttr go
 /// through LLVM's whole optimizer, all others through a short clean-up. Either

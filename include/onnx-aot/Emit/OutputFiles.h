@@ -1,7 +1,7 @@
 //===- OutputFiles.h - several files that appear together --------*- C++
 //-*-===//
-#ifndef ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
-#define ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
+#ifndef ONNX_AOT_EMIT_OUTPUTFILES_H
+#define ONNX_AOT_EMIT_OUTPUTFILES_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -12,22 +12,25 @@
 
 namespace onnx_aot {
 
-/// The files of an artifact. All are written under temporary names in the
-/// artifact's folder; `commit` renames them. Without it, and on SIGINT, the
-/// temporary files vanish and nothing has changed.
+/// The files of one result. All are written under temporary names in the
+/// folders where they belong; `commit` renames them. Without it, and on SIGINT,
+/// the temporary files vanish and nothing has changed. A symbolic link stays,
+/// what it points to is replaced. What goes to "-", standard output, or to a
+/// device or pipe is written there at once.
 class OutputFiles {
 public:
   using WriteFn = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
   using WritePathFn = llvm::function_ref<llvm::Error(llvm::StringRef)>;
 
-  /// `artifactPath` names the folder and the temporary files.
-  explicit OutputFiles(llvm::StringRef artifactPath) : base(artifactPath) {}
+  /// Scratch files lie beside `resultPath`.
+  explicit OutputFiles(llvm::StringRef resultPath);
   ~OutputFiles();
 
   /// Writes a file that `commit` will put at `path`.
   llvm::Error write(llvm::StringRef path, WriteFn write);
 
-  /// The same for a writer that wants the name of a file to replace.
+  /// The same for a writer that wants the name of a file to replace; only for
+  /// regular files.
   llvm::Error writeByPath(llvm::StringRef path, WritePathFn write);
 
   /// Writes a file that is only needed until the end; returns its name.
@@ -41,7 +44,8 @@ public:
 
 private:
   struct File {
-    std::string path; ///< empty for scratch files
+    std::string path;   ///< as it was given; empty for scratch files
+    std::string target; ///< where `path` leads
     llvm::sys::fs::TempFile temporary;
   };
 
@@ -55,4 +59,4 @@ private:
 
 } // namespace onnx_aot
 
-#endif // ONNX_AOT_LIB_EMIT_OUTPUTFILES_H
+#endif // ONNX_AOT_EMIT_OUTPUTFILES_H
