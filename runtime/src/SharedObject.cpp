@@ -1,4 +1,5 @@
 //===- SharedObject.cpp - finds the module in a shared object -------------===//
+#include "CheckElf.h"
 #include "LoadedModule.h"
 #include "Text.h"
 
@@ -101,6 +102,8 @@ std::string prefixList(const std::vector<std::string> &symbols,
 Expected<SharedObject> SharedObject::open(const std::string &path) {
   // A name without a slash would be searched for in the library path.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  if (Status status = checkElf(path); !status.ok())
+    return status;
   void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();
