@@ -133,7 +133,8 @@ public:
            const std::string &what)
       : tensors(tensors), what(what) {}
 
-  Status exportTo(Bytes model, const std::string &path);
+  /// Without a path it only checks.
+  Status exportTo(Bytes model, const std::string *path);
 
 private:
   Status exportGraph(Bytes graph, Message &out);
@@ -247,7 +248,7 @@ Status Exporter::exportGraph(Bytes graph, Message &out) {
   return fields.good ? Status() : malformed();
 }
 
-Status Exporter::exportTo(Bytes model, const std::string &path) {
+Status Exporter::exportTo(Bytes model, const std::string *path) {
   Message out;
   int graphs = 0;
   Fields fields(model);
@@ -272,14 +273,14 @@ Status Exporter::exportTo(Bytes model, const std::string &path) {
   if (out.count > largestFile)
     return invalidArgument("the trained model has ", out.count,
                            " bytes, an ONNX file at most ", largestFile);
-  return writeFileAtomically(path, out.parts);
+  return path ? writeFileAtomically(*path, out.parts) : Status();
 }
 
 } // namespace
 
 Status exportOnnx(const void *model, uint64_t bytes,
                   const std::map<std::string, ExportedTensor> &tensors,
-                  const std::string &path, const std::string &what) {
+                  const std::string *path, const std::string &what) {
   return Exporter(tensors, what).exportTo({model, bytes}, path);
 }
 
@@ -289,6 +290,14 @@ Status Trainer::exportModel(const std::string &path,
     return status;
   if (Status status = state->fetch(); !status.ok())
     return status;
+  return exportTo(&path, source);
+}
+
+Status Trainer::checkExport(const std::string &source) {
+  return exportTo(nullptr, source);
+}
+
+Status Trainer::exportTo(const std::string *path, const std::string &source) {
   std::map<std::string, ExportedTensor> tensors;
   for (int32_t i = 0; i < theModule->num_parameters; ++i) {
     OnnxAotTensor tensor = state->parameter(i);

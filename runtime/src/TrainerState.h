@@ -73,7 +73,8 @@ public:
   std::atomic<int> running{0};
 };
 
-/// Replaces the data of initializers in an ONNX file; ExportModel.cpp.
+/// Replaces the data of initializers in an ONNX file; without a path it only
+/// checks. In ExportModel.cpp.
 struct ExportedTensor {
   int32_t type;
   std::vector<int64_t> dims;
@@ -82,7 +83,7 @@ struct ExportedTensor {
 };
 Status exportOnnx(const void *model, uint64_t bytes,
                   const std::map<std::string, ExportedTensor> &tensors,
-                  const std::string &path, const std::string &what);
+                  const std::string *path, const std::string &what);
 
 } // namespace onnx_aot::runtime
 

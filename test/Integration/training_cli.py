@@ -417,6 +417,53 @@ def mistakes(tally, bench):
                 "" if done.returncode == 1 and "training module" in done.stderr else done.stderr)
 
 
+def places(tally, bench):
+    """No output takes the place of an input or of another; what cannot be written is known before the first step."""
+    make_model(bench / "line.onnx")
+    make_model(bench / "other.onnx", drop="b")
+    (bench / "link.npz").symlink_to(bench / "data.npz")
+    (bench / "hard.npz").hardlink_to(bench / "data.npz")
+    (bench / "folder").mkdir()
+    inputs = [bench / name for name in ("data.npz", "eval.npz", "linear.so", "linear.safetensors", "line.onnx")]
+    before = [path.read_bytes() for path in inputs]
+    model = ["--model", bench / "line.onnx"]
+    late = ["--metrics", bench / "late.csv"]  # made by the training: it must not begin
+    for name, args, says in (
+            ("--save over the data", ["--save", bench / "data.npz"], ["--save", "would overwrite --train"]),
+            ("--save over the module", ["--save", bench / "linear.so"], ["would overwrite MODULE"]),
+            ("--save over the initial parameters", ["--save", bench / "linear.safetensors"], ["would overwrite the module's"]),
+            ("--metrics over the data by a link", ["--metrics", bench / "link.npz"], ["--metrics", "would overwrite --train"]),
+            ("--metrics over the data by a hard link", ["--metrics", bench / "hard.npz"], ["would overwrite --train"]),
+            ("--plot over the evaluation's data", ["--eval", bench / "eval.npz", "--plot", bench / "folder/../eval.npz"],
+             ["would overwrite --eval"]),
+            ("--export over its model", [*model, "--export", bench / "line.onnx"], ["would overwrite --model"]),
+            ("--metrics and --save", ["--save", bench / "new", "--metrics", bench / "new"], ["would overwrite --save"]),
+            ("--save without a folder", [*late, "--save", bench / "none/a"], ["--save", "there is no folder"]),
+            ("--save to a folder", [*late, "--save", bench / "folder"], ["--save", "it is a folder"]),
+            ("--export without a folder", [*late, *model, "--export", bench / "none/a.onnx"], ["there is no folder"]),
+            ("--model that is missing", [*late, "--model", bench / "nope.onnx", "--export", bench / "a.onnx"],
+             ["cannot open --model", "nope.onnx", "No such file"]),
+            ("--model of another model", [*late, "--model", bench / "other.onnx", "--export", bench / "a.onnx"],
+             ["'b'", "not the model"]),
+            ("--eval that is missing", [*late, "--eval", bench / "nope.npz"], ["cannot open --eval", "No such file"]),
+            *((f"{option} with --train", [*late, option, value], ["--train", option]) for option, value in
+              (("--outputs", bench / "o.npz"), ("--dim", "N=1"), ("--random-inputs", 1), ("--expect", bench / "o.npz"),
+               ("--bench", 1), ("--inputs", bench / "o.npz")))):
+        bench.refuses(tally, name, *args, says=says)
+    bench.refuses(tally, "data that is missing", data="nope.npz", says=["cannot open --train", "No such file"])
+    left = [name for name in ("late.csv", "new", "a.onnx", "o.npz") if (bench / name).exists()]
+    tally.check("nothing was written", ", ".join(left))
+    tally.check("inputs are as they were", "" if before == [path.read_bytes() for path in inputs] else "one differs")
+    own = bench / "own.safetensors"
+    save_file(START, own)
+    _, problem = bench.run("--checkpoint", own, "--save", own, "--epochs", 1)
+    tally.check("--save over its own --checkpoint", problem or ("" if "velocity" in str(sorted(load_file(own))) else "unchanged"))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(bench.command("--epochs", 1), stdout=full, stderr=subprocess.PIPE, text=True)
+    tally.check("a full standard output",
+                "" if done.returncode == 1 and "standard output" in done.stderr else f"{done.returncode}: {done.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     harness.add_build_argument(parser)
@@ -436,6 +483,7 @@ def main():
         norms(tally, bench)
         export(tally, bench)
         mistakes(tally, bench)
+        places(tally, bench)
     tally.finish()
 
 

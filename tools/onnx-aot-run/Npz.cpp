@@ -4,6 +4,11 @@
 #include "Sequences.h"
 #include "Strings.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
 #include <zip.h>
 
 namespace onnx_aot::run {
@@ -92,10 +97,28 @@ readNpz(const std::string &path, const std::set<std::string> &wanted) {
   return arrays;
 }
 
+/// An archive without entries is the record that ends every one.
+static Status writeEmpty(const std::string &path) {
+  constexpr char record[22] = {'P', 'K', 5, 6};
+  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "wb"),
+                                              std::fclose);
+  if (!file || std::fwrite(record, sizeof(record), 1, file.get()) != 1 ||
+      std::fflush(file.get()))
+    return userError("cannot write '" + path + "': " + std::strerror(errno));
+  return Status();
+}
+
 Status writeNpz(const std::string &path, const std::vector<std::string> &names,
                 const std::vector<OnnxAotTensor> &tensors) {
+  if (names.empty()) // as of an empty sequence; libzip writes no file for it
+    return writeEmpty(path);
+  // A link stays, its target is replaced.
+  std::error_code missing;
+  std::string target = std::filesystem::canonical(path, missing);
+  if (missing)
+    target = path;
   int code = 0;
-  zip_t *archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
+  zip_t *archive = zip_open(target.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
   if (!archive)
     return userError(openError(path, code));
   // The archive refers to the headers and tensors until it is closed.

@@ -177,6 +177,13 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
   app.add_flag("--json", options.json, "Print one JSON object");
 
   addTrainOptions(app, options.train);
+  // What an option asks for is done or refused.
+  for (const char *name : {"--input", "--inputs", "--random-inputs", "--dim",
+                           "--outputs", "--expect", "--bench", "--info"})
+    app.get_option("--train")->excludes(app.get_option(name));
+  for (const char *name : {"--input", "--inputs", "--random-inputs",
+                           "--outputs", "--expect", "--bench"})
+    app.get_option("--info")->excludes(app.get_option(name));
 
   options.threads = runtime::usableCores();
   try {

@@ -1,6 +1,7 @@
 //===- Run.cpp - what onnx-aot-run does -----------------------------------===//
 #include "Run.h"
 
+#include "CheckFiles.h"
 #include "CheckGradient.h"
 #include "Export.h"
 #include "Inputs.h"
@@ -189,6 +190,8 @@ bool report(const Module &module, const Runner &runner, const Options &options,
 } // namespace
 
 Expected<int> execute(const Options &options) {
+  if (Status status = checkFiles(options); !status.ok())
+    return status;
   if (Status status = loadLibraries(options); !status.ok())
     return status;
   if (!options.train.data.empty())

@@ -3,6 +3,7 @@
 
 #include "Compare.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace onnx_aot::run {
@@ -112,6 +113,26 @@ Status splitSequence(const std::string &name, const OnnxAotTensor &elements,
   return Status();
 }
 
+/// A model may list a value twice as an output; a file has it once.
+Status addOnce(const std::string &name, const OnnxAotTensor &tensor,
+               std::vector<std::string> &names,
+               std::vector<OnnxAotTensor> &tensors) {
+  auto known = std::find(names.begin(), names.end(), name);
+  if (known == names.end()) {
+    names.push_back(name);
+    tensors.push_back(tensor);
+    return Status();
+  }
+  const OnnxAotTensor &other = tensors[size_t(known - names.begin())];
+  if (other.type == tensor.type && other.rank == tensor.rank &&
+      std::equal(tensor.dims, tensor.dims + tensor.rank, other.dims) &&
+      other.bytes == tensor.bytes &&
+      (!tensor.bytes || !std::memcmp(other.data, tensor.data, tensor.bytes)))
+    return Status();
+  return userError("two results have the name '" + name +
+                   "' and different values, a file has place for one");
+}
+
 } // namespace
 
 std::string sequenceName(const std::string &array) {
@@ -197,8 +218,12 @@ Status splitOutputs(const runtime::Module &module,
       splitTensors.push_back(tensors[i]);
     }
   }
-  names = std::move(splitNames);
-  tensors = std::move(splitTensors);
+  names.clear();
+  tensors.clear();
+  for (size_t i = 0; i < splitNames.size(); ++i)
+    if (Status status = addOnce(splitNames[i], splitTensors[i], names, tensors);
+        !status.ok())
+      return status;
   return Status();
 }
 

@@ -253,6 +253,9 @@ Status Training::prepare(const std::string &module) {
   }
   if (Status status = loadState(module); !status.ok())
     return status;
+  if (!options.exported.empty())
+    if (Status status = trainer.checkExport(options.model); !status.ok())
+      return status;
   if (options.lossScale != 1 || options.lossScaleInterval)
     if (Status status =
             trainer.setLossScale(options.lossScale, options.lossScaleInterval);

@@ -63,6 +63,19 @@ TEST_F(Npz, ReadsWhatItWrites) {
   EXPECT_EQ(contents(), before);
 }
 
+// The only output may be an empty sequence.
+TEST_F(Npz, WritesAnArchiveOfNothing) {
+  Tensor tensor = numbers({1});
+  for (bool replaces : {false, true}) {
+    if (replaces)
+      ASSERT_TRUE(writeNpz(path, {"x"}, {tensor.view()}).ok());
+    ASSERT_TRUE(writeNpz(path, {}, {}).ok());
+    auto read = readNpz(path, {"x"});
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_TRUE(read->empty());
+  }
+}
+
 TEST_F(Npz, RefusesWhatIsNoArchive) {
   EXPECT_FALSE(readNpz(path, {"x"}).ok());
   std::ofstream(path) << "no archive";

@@ -163,6 +163,8 @@ public:
   /// compiled; empty if the module keeps it.
   ONNX_AOT_API Status exportModel(const std::string &path,
                                   const std::string &source = "");
+  /// Whether `exportModel` can: a training need not end to find out.
+  ONNX_AOT_API Status checkExport(const std::string &source = "");
 
   /// The model with the current parameters, which are copied, for sessions.
   ONNX_AOT_API Expected<Module> inferenceModule();
@@ -175,6 +177,7 @@ public:
 
 private:
   Trainer(TrainingModule module, std::unique_ptr<TrainerState> state);
+  Status exportTo(const std::string *path, const std::string &source);
   TrainingModule theModule;
   std::unique_ptr<TrainerState> state;
 };
