@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -49,6 +51,96 @@ bool isPlainMap(linalg::GenericOp op) {
          llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
            return op.getMatchingIndexingMap(&init).isIdentity();
          });
+}
+
+/// The last op of the body up to which few operands are read and whose result
+/// is all that the ops after it need of that.
+Operation *findCut(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  SetVector<Value> before;
+  unsigned numRead = 0;
+  Operation *cut = nullptr;
+  for (Operation &inner : body->without_terminator()) {
+    if (inner.getNumRegions() != 0)
+      return nullptr;
+    for (Value operand : inner.getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(operand);
+          argument && argument.getOwner() == body && before.insert(argument))
+        ++numRead;
+    if (numRead > kMaxOperands / 2)
+      break;
+    bool isAll = llvm::all_of(before, [&](Value value) {
+      return llvm::all_of(value.getUsers(), [&](Operation *user) {
+        return user == &inner || user->isBeforeInBlock(&inner);
+      });
+    });
+    if (isAll && numRead > 1 && inner.getNumResults() == 1)
+      cut = &inner;
+    before.insert(inner.result_begin(), inner.result_end());
+  }
+  return cut;
+}
+
+/// Moves the first part of a body that reads too many tensors into an op of its
+/// own. Gives the op with the rest, null where nothing was done.
+linalg::GenericOp splitWideMap(linalg::GenericOp op, IRRewriter &rewriter) {
+  if (op.getNumDpsInputs() <= kMaxOperands || !op.hasPureTensorSemantics() ||
+      op->getNumResults() != 1 || !isPlainMap(op) ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return {};
+  auto empty = op.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+  Operation *cut = empty ? findCut(op) : nullptr;
+  if (!cut)
+    return {};
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(op.getNumLoops());
+  // An op of some of the inputs and the body's ops in [begin, end).
+  auto create = [&](Value init, ArrayRef<OpOperand *> operands, Value partial,
+                    Block::iterator begin, Block::iterator end, Value result) {
+    SmallVector<Value> inputs;
+    SmallVector<AffineMap> maps;
+    for (OpOperand *operand : operands) {
+      inputs.push_back(operand->get());
+      maps.push_back(op.getMatchingIndexingMap(operand));
+    }
+    if (partial)
+      inputs.push_back(partial);
+    maps.resize(inputs.size() + 1, identity);
+    return linalg::GenericOp::create(
+        rewriter, loc, init.getType(), inputs, init, maps,
+        op.getIteratorTypesArray(),
+        [&](OpBuilder &b, Location l, ValueRange args) {
+          IRMapping values;
+          for (auto [operand, arg] : llvm::zip(operands, args))
+            values.map(op.getMatchingBlockArgument(operand), arg);
+          if (partial)
+            values.map(cut->getResult(0), args[operands.size()]);
+          for (Operation &inner : llvm::make_range(begin, end))
+            b.clone(inner, values);
+          linalg::YieldOp::create(b, l, values.lookupOrDefault(result));
+        });
+  };
+  Block *body = op.getBody();
+  Block::iterator middle = std::next(Block::iterator(cut));
+  SmallVector<OpOperand *> first, rest;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(operand);
+    bool isFirst = !argument.use_empty() &&
+                   llvm::all_of(argument.getUsers(), [&](Operation *user) {
+                     return user == cut || user->isBeforeInBlock(cut);
+                   });
+    (isFirst ? first : rest).push_back(operand);
+  }
+  Value start = tensor::EmptyOp::create(rewriter, loc, empty.getMixedSizes(),
+                                        cut->getResult(0).getType());
+  linalg::GenericOp head =
+      create(start, first, Value(), body->begin(), middle, cut->getResult(0));
+  linalg::GenericOp tail = create(empty, rest, head.getResult(0), middle,
+                                  Block::iterator(body->getTerminator()),
+                                  body->getTerminator()->getOperand(0));
+  rewriter.replaceOp(op, tail);
+  return tail;
 }
 
 /// The operand by which an op reads `value` in a loop nest that could compute
@@ -120,6 +212,11 @@ struct FuseElementwise : onnx_aot::impl::FuseElementwiseBase<FuseElementwise> {
       rewriter.setInsertionPoint(op);
       (void)linalg::generalizeNamedOp(rewriter, op);
     }
+    SmallVector<linalg::GenericOp> generics;
+    getOperation()->walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics)
+      while (op)
+        op = splitWideMap(op, rewriter);
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
