@@ -185,6 +185,9 @@ reduce("ReduceSumSquare", f32(2, 3), [], f32(13))
 for op, kept in (("ReduceL1", (2, 3)), ("ReduceL2", (2, 3)), ("ReduceLogSumExp", (-2, 3)), ("ReduceMean", (-2, 3)),
                  ("ReduceMax", (-2, 3)), ("ReduceProd", (-2, 3)), ("ReduceLogSum", (NAN, np.log(3)))):
     reduce(op, f32(-2, 3), [], f32(*kept), noop_with_empty_axes=1, rtol=1e-6)
+# One accumulator of 32 bits would be 5e-4 off.
+reduce("ReduceSum", np.full(50000, 0.1, np.float32), [0], f32(5000), rtol=1e-4)
+reduce("ReduceSumSquare", np.full(50000, 0.3, np.float32), [0], f32(4500), rtol=1e-4)
 reduce("ReduceSum", f32(2, 3), None, np.float32(5), keepdims=0)
 reduce("ReduceSum", np.full(3000, 1, np.float16), [0], np.array([3000], np.float16))
 case("ArgMax", [f32(1, 3, 3)], i64(1))

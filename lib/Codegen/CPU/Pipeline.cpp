@@ -51,6 +51,8 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
     FormKernelsOptions form;
     form.chainBytes = options.tuning.blockBytes;
     manager.addPass(createFormKernels(form));
+  } else {
+    manager.addNestedPass<func::FuncOp>(createWidenSums());
   }
   manager.addPass(createExternalizeConstants());
   // 4. Buffers, each at its place.

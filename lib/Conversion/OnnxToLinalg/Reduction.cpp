@@ -47,6 +47,8 @@ public:
   virtual Value reduce(const ReduceRule &rule, Type computeType,
                        Value offset) = 0;
   virtual Value count(Type type) = 0;
+  /// What floats are accumulated in, of what they are computed in.
+  virtual Type getSumType(Type computeType) { return computeType; }
   /// Dimensions as the op asks for.
   virtual Value shapeResult(Value result, bool keepDims, Type onnxType) = 0;
 
@@ -82,6 +84,9 @@ Value Reducer::run(const ReduceRule &rule, bool keepDims, Type onnxType) {
     computeType = builder.getF64Type();
   else if (!isa<FloatType>(elementType) && rule.inWideInteger)
     computeType = builder.getI64Type();
+
+  if (isa<FloatType>(computeType))
+    computeType = getSumType(computeType);
 
   Value offset;
   if (rule.relativeToMax) {
@@ -197,6 +202,9 @@ public:
     return scf::buildLoopNest(builder, loc, begins, ends, steps, filled, body)
         .results[0];
   }
+
+  /// The loop adds one element after the other: see cpu-widen-sums.
+  Type getSumType(Type) override { return builder.getF64Type(); }
 
   Value count(Type type) override {
     Value product = arith::ConstantIndexOp::create(builder, loc, 1);

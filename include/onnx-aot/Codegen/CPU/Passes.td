@@ -114,4 +114,16 @@ def UseWinograd : Pass<"cpu-use-winograd", "::mlir::func::FuncOp"> {
   ];
 }
 
+def WidenSums : Pass<"cpu-widen-sums", "::mlir::func::FuncOp"> {
+  let summary = "Accumulate sums that run one element at a time in 64 bits";
+  let description = [{
+    A sum of 32-bit floats into one accumulator, element after element, loses a
+    digit for each power of ten of its length. Vector code has an accumulator a
+    lane; loops that are not vectorised get one of 64 bits.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif // ONNX_AOT_CODEGEN_CPU_PASSES
