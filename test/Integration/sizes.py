@@ -31,8 +31,9 @@ VALUES = {}  # the small sizes of a model, where onnxruntime has other rules for
 
 
 def model(name, nodes, inputs, outputs=("y",), **constants):
-    """Notes a model of float inputs {name: shape}; `nodes` are (op, inputs, outputs, attributes)."""
-    made = [helper.make_node(op, ins.split(), outs.split(), name=f"the_{op}_{i}", **attributes)
+    """Notes a model of float inputs {name: shape}; `nodes` are (op, inputs, outputs, attributes), `_` no input."""
+    made = [helper.make_node(op, ["" if n == "_" else n for n in ins.split()], outs.split(), name=f"the_{op}_{i}",
+                             **attributes)
             for i, (op, ins, outs, attributes) in enumerate(nodes)]
     graph = helper.make_graph(
         made, name, [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in inputs.items()],
@@ -95,6 +96,14 @@ model("Expand", [("Shape", "b", "s", {}), ("Expand", "a s", "y", {})], {"a": ["M
 model("Transpose MatMul Softmax", [("Transpose", "a", "t", {"perm": [1, 0]}), ("MatMul", "a t", "u", {}),
                                    ("Softmax", "u", "v", {}), ("MatMul", "v a", "y", {})], {"a": ["M", "N"]})
 single("GroupNormalization", {"x": ["N", "C", "H"], "s": ["C2"], "b": ["C3"]}, None, {"num_groups": 2})
+for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+    # A state of a fixed batch, and one of another batch than the input. Nothing at all ends onnxruntime by a signal.
+    VALUES[f"{op} with a constant state"] = VALUES[f"{op} with a state"] = (1, 2, 3)
+    layer = {"w": weight(1, 2 * gates, 3), "r": weight(1, 2 * gates, 2)}
+    model(f"{op} with a constant state", [(op, "x w r _ _ h", "y z", {"hidden_size": 2})], {"x": ["T", "B", 3]},
+          ("y", "z"), h=weight(1, 2, 2), **layer)
+    model(f"{op} with a state", [(op, "x w r _ _ h", "y z", {"hidden_size": 2})],
+          {"x": ["T", "B", 3], "h": [1, "B2", 2]}, ("y", "z"), **layer)
 single("Einsum", {"a": ["B", "I", "J"], "b": ["B", "J2", "K"]}, None, {"equation": "bij,bjk->bik"})
 single("InstanceNormalization", {"x": ["N", "C", "L"]}, s=weight(3), b=weight(3))
 single("BatchNormalization", {"x": ["N", "C", "L"]}, s=weight(3), b=weight(3), m=weight(3), v=weight(3) + 2)

@@ -79,6 +79,7 @@ protected:
   /// Whether gate `gate`'s recurrent bias is added to the projected input.
   virtual bool addsRecurrentBias(int64_t gate) const { return true; }
 
+  void checkBatches();
   /// Gate `index` of a (batch, gates * hidden) tensor.
   Value getGate(OpBuilder &ob, Value tensor, int64_t index) {
     OpFoldResult offset =
@@ -229,7 +230,14 @@ SmallVector<Value> Layer::runDirection(int64_t index, bool reverse, Value &y) {
       Value own = dropDims(
           builder, loc, state,
           {{batchFirst ? 1 : 0, OpFoldResult(builder.getIndexAttr(index))}});
-      carried.push_back(convertFloats(builder, loc, own, computeType));
+      own = convertFloats(builder, loc, own, computeType);
+      // The loop carries what its steps make, whichever size is known.
+      SmallVector<int64_t> shape;
+      for (OpFoldResult size : {batch, hidden})
+        shape.push_back(
+            getConstantIntValue(size).value_or(ShapedType::kDynamic));
+      carried.push_back(castTensor(builder, loc, own,
+                                   RankedTensorType::get(shape, computeType)));
       continue;
     }
     Value zero = createScalarConstant(builder, loc, 0, computeType);
@@ -275,12 +283,30 @@ SmallVector<Value> Layer::runDirection(int64_t index, bool reverse, Value &y) {
   return SmallVector<Value>(llvm::drop_begin(results));
 }
 
+/// Refuses a run in which a state has another batch than the input.
+void Layer::checkBatches() {
+  for (Value state : initial) {
+    if (!state)
+      continue;
+    OpFoldResult own = getRuntimeSizes(builder, loc, state)[batchFirst ? 0 : 1];
+    if (getConstantIntValue(own) && getConstantIntValue(batch))
+      continue; // they agree
+    createCheck(builder, loc,
+                builder.createOrFold<arith::CmpIOp>(
+                    loc, arith::CmpIPredicate::eq,
+                    getValueOrCreateConstantIndexOp(builder, loc, own),
+                    getValueOrCreateConstantIndexOp(builder, loc, batch)),
+                "the batch of an initial state is not the input's");
+  }
+}
+
 SmallVector<Value> Layer::build() {
   computeType = getAccumulatorType(elementType);
   SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, x);
   sequence = sizes[batchFirst ? 1 : 0];
   batch = sizes[batchFirst ? 0 : 1];
   hidden = getRuntimeSizes(builder, loc, r)[2];
+  checkBatches();
   int64_t directions = direction == "bidirectional" ? 2 : 1;
   OpFoldResult count = builder.getIndexAttr(directions),
                one = builder.getIndexAttr(1), none = builder.getIndexAttr(0);
