@@ -42,6 +42,14 @@ ProblemCollector::ProblemCollector(MLIRContext *context)
           return other.node == problem.node && other.place == problem.place &&
                  other.message == problem.message;
         });
+        // The conversion says only that it failed, after the op's own reason.
+        isKnown |= StringRef(problem.message)
+                       .starts_with("failed to legalize operation") &&
+                   llvm::any_of(problems, [&](const Problem &other) {
+                     return other.severity == DiagnosticSeverity::Error &&
+                            other.node == problem.node &&
+                            other.place == problem.place;
+                   });
         if (!isKnown)
           problems.push_back(std::move(problem));
         return success();

@@ -28,11 +28,15 @@ struct VerifyLowerable : onnx_aot::impl::VerifyLowerableBase<VerifyLowerable> {
   void runOnOperation() override {
     bool bad = false;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      for (Type type : function.getArgumentTypes()) {
+      for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
         if (hasKnownRank(type))
           continue;
-        function.emitError("an input of type ")
-            << type << " has no known rank, which cannot be compiled (give the "
+        auto name =
+            function.getArgAttrOfType<StringAttr>(index, onnx::kNameAttr);
+        function.emitError("input ")
+            << (name ? "'" + name.getValue() + "'" : Twine(index))
+            << " of type " << type
+            << " has no known rank, which cannot be compiled (give the "
             << "input a shape; single dimensions may be symbolic)";
         bad = true;
       }

@@ -1,7 +1,7 @@
 // RUN: onnx-aot-opt %s -onnx-verify-lowerable -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
-// expected-error @below {{an input of type 'tensor<*xf32>' has no known rank}}
-func.func @refuses_an_unranked_input(%x: tensor<*xf32>) -> tensor<*xf32> {
+// expected-error @below {{input 'image' of type 'tensor<*xf32>' has no known rank}}
+func.func @refuses_an_unranked_input(%x: tensor<*xf32> {onnx.name = "image"}) -> tensor<*xf32> {
   %0 = onnx.Relu %x : (tensor<*xf32>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }

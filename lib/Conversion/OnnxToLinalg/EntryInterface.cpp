@@ -33,6 +33,11 @@ describe(func::FuncOp entry, Type type, DictionaryAttr attributes,
            << "' of type " << type
            << " is not supported at the module's border (supported: "
            << "ranked tensors of numbers, bool and strings)";
+  if (shape->size() > ONNX_AOT_MAX_RANK)
+    return entry.emitError("graph ")
+           << role << " '" << (nameAttr ? nameAttr.getValue() : "")
+           << "' has rank " << shape->size() << " (supported: up to "
+           << ONNX_AOT_MAX_RANK << ")";
   SmallVector<int64_t> dims;
   for (onnx::Dim dim : *shape)
     dims.push_back(dim.isStatic() ? dim.getStatic() : size(dim));

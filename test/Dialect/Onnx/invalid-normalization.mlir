@@ -41,3 +41,9 @@ func.func @targets(%x: tensor<2x3x4xf32>, %t: tensor<2x3xi64>) {
   %0 = onnx.NegativeLogLikelihoodLoss %x, %t : (tensor<2x3x4xf32>, tensor<2x3xi64>) -> tensor<*xf32>
   return
 }
+// -----
+func.func @groups_of_parameters(%x: tensor<?x?x4xf32>, %s: tensor<4xf32>) {
+  // expected-error @below {{num_groups 3 does not divide the channels of 'tensor<4xf32>'}}
+  %0 = onnx.GroupNormalization %x, %s, %s {num_groups = 3 : i64} : (tensor<?x?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x?x4xf32>
+  return
+}

@@ -129,12 +129,18 @@ InstanceNormalizationOp::inferResultTypes(SmallVectorImpl<Type> &types) {
 }
 
 LogicalResult GroupNormalizationOp::verify() {
-  std::optional<Shape> shape = getShape(getX());
   int64_t groups = getNumGroups();
-  if (shape && shape->size() > 1 && (*shape)[1].isStatic() &&
-      (*shape)[1].getStatic() % groups != 0)
-    return emitOpError("num_groups ")
-           << groups << " does not divide the channels of " << getX().getType();
+  auto divides = [&](Value operand, size_t dim) {
+    std::optional<Shape> shape = getShape(operand);
+    return !shape || shape->size() <= dim || !(*shape)[dim].isStatic() ||
+           (*shape)[dim].getStatic() % groups == 0;
+  };
+  for (auto [operand, dim] : std::initializer_list<std::pair<Value, size_t>>{
+           {getX(), 1}, {getScale(), 0}, {getBias(), 0}})
+    if (!divides(operand, dim))
+      return emitOpError("num_groups ")
+             << groups << " does not divide the channels of "
+             << operand.getType();
   return failure(
       failed(verifyStashType(*this, getStashType())) ||
       failed(verifyPerChannel(*this, getX(), {getScale(), getBias()})));
