@@ -1,5 +1,4 @@
-//===- CheckFiles.h - what an invocation reads and writes --------*- C++
-//-*-===//
+//===- CheckFiles.h - what an invocation reads and writes -------*- C++ -*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_CHECKFILES_H
 #define ONNX_AOT_LIB_DRIVER_CHECKFILES_H
 

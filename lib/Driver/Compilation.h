@@ -1,5 +1,4 @@
-//===- Compilation.h - one model on its way through the phases ---*- C++
-//-*-===//
+//===- Compilation.h - one model on its way through the phases --*- C++ -*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_COMPILATION_H
 #define ONNX_AOT_LIB_DRIVER_COMPILATION_H
 

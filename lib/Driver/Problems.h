@@ -1,5 +1,4 @@
-//===- Problems.h - diagnostics in a user's terms ----------------*- C++
-//-*-===//
+//===- Problems.h - diagnostics in a user's terms ---------------*- C++ -*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_PROBLEMS_H
 #define ONNX_AOT_LIB_DRIVER_PROBLEMS_H
 

@@ -1,5 +1,4 @@
-//===- Progress.h - tell a waiting user what is going on ---------*- C++
-//-*-===//
+//===- Progress.h - tell a waiting user what is going on --------*- C++ -*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_PROGRESS_H
 #define ONNX_AOT_LIB_DRIVER_PROGRESS_H
 

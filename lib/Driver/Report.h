@@ -1,5 +1,4 @@
-//===- Report.h - what was done, for machines --------------------*- C++
-//-*-===//
+//===- Report.h - what was done, for machines -------------------*- C++ -*-===//
 #ifndef ONNX_AOT_LIB_DRIVER_REPORT_H
 #define ONNX_AOT_LIB_DRIVER_REPORT_H
 

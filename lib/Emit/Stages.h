@@ -1,5 +1,4 @@
-//===- Stages.h - the steps of emission, in their order ----------*- C++
-//-*-===//
+//===- Stages.h - the steps of emission, in their order ---------*- C++ -*-===//
 //
 // Private to Emit. Artifact.cpp runs these one after the other:
 //   translate -> split -> optimize and generate (per part, in parallel)

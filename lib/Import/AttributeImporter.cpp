@@ -1,5 +1,4 @@
-//===- AttributeImporter.cpp - attributes by the names of the op's record
-//---===//
+//===- AttributeImporter.cpp - attributes by the names of the op's record -===//
 
 #include "GraphImporter.h"
 #include "TensorImporter.h"

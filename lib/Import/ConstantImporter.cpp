@@ -1,5 +1,4 @@
-//===- ConstantImporter.cpp - all forms of the Constant node
-//----------------===//
+//===- ConstantImporter.cpp - all forms of the Constant node --------------===//
 
 #include "GraphImporter.h"
 #include "TensorImporter.h"

@@ -1,5 +1,4 @@
-//===- CustomOpImporter.cpp - operators that the user's functions compute
-//---===//
+//===- CustomOpImporter.cpp - operators that the user's functions compute -===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"

@@ -1,5 +1,4 @@
-//===- ExternalData.cpp - tensors stored beside the model file
-//--------------===//
+//===- ExternalData.cpp - tensors stored beside the model file ------------===//
 
 #include "TensorImporter.h"
 

@@ -1,5 +1,4 @@
-//===- FunctionInliner.cpp - functions become their bodies
-//------------------===//
+//===- FunctionInliner.cpp - functions become their bodies ----------------===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"

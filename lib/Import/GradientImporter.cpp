@@ -1,5 +1,4 @@
-//===- GradientImporter.cpp - ONNX's Gradient operator
-//----------------------===//
+//===- GradientImporter.cpp - ONNX's Gradient operator --------------------===//
 //
 // The only operator that names values instead of taking them as inputs. The
 // names are resolved here; what the operator means is decided in the dialect.

@@ -1,5 +1,4 @@
-//===- GraphImporter.cpp - initializers, nodes and outputs of a graph
-//-------===//
+//===- GraphImporter.cpp - initializers, nodes and outputs of a graph -----===//
 
 #include "GraphImporter.h"
 #include "TensorImporter.h"

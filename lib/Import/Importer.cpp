@@ -1,5 +1,4 @@
-//===- Importer.cpp - the entry function
-//------------------------------------===//
+//===- Importer.cpp - the entry function ----------------------------------===//
 
 #include "onnx-aot/Import/Importer.h"
 #include "GraphImporter.h"

@@ -1,5 +1,4 @@
-//===- MappedFile.cpp - external data within the model's folder
-//-------------===//
+//===- MappedFile.cpp - external data within the model's folder -----------===//
 
 #include "ModelStorage.h"
 

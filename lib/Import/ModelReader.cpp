@@ -1,5 +1,4 @@
-//===- ModelReader.cpp - the model file
-//-------------------------------------===//
+//===- ModelReader.cpp - the model file -----------------------------------===//
 
 #include "ImportContext.h"
 

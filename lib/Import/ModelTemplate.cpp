@@ -1,5 +1,4 @@
-//===- ModelTemplate.cpp - a model file without its parameters' data
-//--------===//
+//===- ModelTemplate.cpp - a model file without its parameters' data ------===//
 
 #include "TensorImporter.h"
 

@@ -1,5 +1,4 @@
-//===- NodeImporter.cpp - any node through its op's record
-//------------------===//
+//===- NodeImporter.cpp - any node through its op's record ----------------===//
 //
 // No operator is known here by name: operands, results and attributes come from
 // the op's ODS record, the types that are allowed from the ONNX schema.

@@ -1,5 +1,4 @@
-//===- SchemaCheck.cpp - types that an operator allows
-//----------------------===//
+//===- SchemaCheck.cpp - types that an operator allows --------------------===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"

@@ -1,5 +1,4 @@
-//===- Subgraphs.cpp - graph attributes as regions
-//--------------------------===//
+//===- Subgraphs.cpp - graph attributes as regions ------------------------===//
 
 #include "GraphImporter.h"
 #include "TypeImporter.h"

@@ -1,5 +1,4 @@
-//===- TensorImporter.cpp - tensors as attributes
-//---------------------------===//
+//===- TensorImporter.cpp - tensors as attributes -------------------------===//
 
 #include "TensorImporter.h"
 

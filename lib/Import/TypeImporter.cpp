@@ -1,5 +1,4 @@
-//===- TypeImporter.cpp - ONNX types and MLIR types
-//-------------------------===//
+//===- TypeImporter.cpp - ONNX types and MLIR types -----------------------===//
 
 #include "TypeImporter.h"
 

@@ -1,5 +1,4 @@
-//===- Tuning.cpp - what measuring decides about code
-//-----------------------===//
+//===- Tuning.cpp - what measuring decides about code ---------------------===//
 
 #include "onnx-aot/Support/Tuning.h"
 

@@ -1,5 +1,4 @@
-//===- AssignLayouts.cpp - channels last for convolutions
-//-------------------===//
+//===- AssignLayouts.cpp - channels last for convolutions -----------------===//
 
 #include "LayoutRewrites.h"
 #include "Rewrites.h"

@@ -1,5 +1,4 @@
-//===- Canonicalize.cpp - bring the graph into its smallest form
-//------------===//
+//===- Canonicalize.cpp - bring the graph into its smallest form ----------===//
 
 #include "Rewrites.h"
 #include "onnx-aot/Transforms/Passes.h"

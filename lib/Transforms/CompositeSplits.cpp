@@ -1,5 +1,4 @@
-//===- CompositeSplits.cpp - between a tensor and a sequence of its parts
-//---===//
+//===- CompositeSplits.cpp - between a tensor and a sequence of its parts -===//
 
 #include "Composites.h"
 

@@ -1,5 +1,4 @@
-//===- Composites.cpp - sequences and optionals in parts
-//--------------------===//
+//===- Composites.cpp - sequences and optionals in parts ------------------===//
 
 #include "Composites.h"
 

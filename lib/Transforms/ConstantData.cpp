@@ -1,5 +1,4 @@
-//===- ConstantData.cpp - constants as plain bytes
-//--------------------------===//
+//===- ConstantData.cpp - constants as plain bytes ------------------------===//
 
 #include "ConstantData.h"
 

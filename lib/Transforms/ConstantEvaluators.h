@@ -1,5 +1,4 @@
-//===- ConstantEvaluators.h - onnx ops on constants --------------*- C++
-//-*-===//
+//===- ConstantEvaluators.h - onnx ops on constants -------------*- C++ -*-===//
 
 #ifndef ONNX_AOT_LIB_TRANSFORMS_CONSTANTEVALUATORS_H
 #define ONNX_AOT_LIB_TRANSFORMS_CONSTANTEVALUATORS_H

@@ -1,5 +1,4 @@
-//===- ControlFlowRewrites.cpp - branches and loops that are decided
-//--------===//
+//===- ControlFlowRewrites.cpp - branches and loops that are decided ------===//
 
 #include "Rewrites.h"
 

@@ -1,5 +1,4 @@
-//===- ConvolutionRewrites.cpp - padding into convolutions
-//------------------===//
+//===- ConvolutionRewrites.cpp - padding into convolutions ----------------===//
 
 #include "Rewrites.h"
 

@@ -1,5 +1,4 @@
-//===- DecideBranches.cpp - branches that only one rank fits
-//----------------===//
+//===- DecideBranches.cpp - branches that only one rank fits --------------===//
 
 #include "Composites.h"
 

@@ -1,5 +1,4 @@
-//===- ElementwiseRewrites.cpp - pointwise ops that do nothing
-//--------------===//
+//===- ElementwiseRewrites.cpp - pointwise ops that do nothing ------------===//
 
 #include "ConstantData.h"
 #include "Rewrites.h"

@@ -1,5 +1,4 @@
-//===- EvaluateArithmetic.cpp - pointwise ops on constants
-//------------------===//
+//===- EvaluateArithmetic.cpp - pointwise ops on constants ----------------===//
 //
 // Must agree with the lowerings: integers wrap, integer division by zero is 0,
 // NaN propagates through Max and Min, float to integer saturates. Floats are

@@ -1,5 +1,4 @@
-//===- EvaluateDataMovement.cpp - moving elements of constants
-//--------------===//
+//===- EvaluateDataMovement.cpp - moving elements of constants ------------===//
 
 #include "ConstantEvaluators.h"
 

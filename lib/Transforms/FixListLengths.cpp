@@ -1,5 +1,4 @@
-//===- FixListLengths.cpp - lengths of lists that a rank tells
-//---------------===//
+//===- FixListLengths.cpp - lengths of lists that a rank tells ------------===//
 
 #include "TransformUtils.h"
 

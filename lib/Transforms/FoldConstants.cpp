@@ -1,5 +1,4 @@
-//===- FoldConstants.cpp - evaluate ops on constants
-//------------------------===//
+//===- FoldConstants.cpp - evaluate ops on constants ----------------------===//
 
 #include "ConstantEvaluators.h"
 #include "TransformUtils.h"

@@ -1,5 +1,4 @@
-//===- FuseConvBatchNorm.cpp - per-channel scales into weights
-//--------------===//
+//===- FuseConvBatchNorm.cpp - per-channel scales into weights ------------===//
 //
 // What follows a convolution or matrix product and multiplies or shifts each
 // output channel by a constant goes into its weights and bias. Computed in

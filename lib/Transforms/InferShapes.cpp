@@ -1,5 +1,4 @@
-//===- InferShapes.cpp - propagate types from the inputs
-//--------------------===//
+//===- InferShapes.cpp - propagate types from the inputs ------------------===//
 
 #include "TransformUtils.h"
 #include "onnx-aot/Transforms/Passes.h"

@@ -1,5 +1,4 @@
-//===- LayoutAxisRewrites.cpp - transposes past ops that name dimensions
-//----===//
+//===- LayoutAxisRewrites.cpp - transposes past ops that name dimensions --===//
 //
 // See LayoutRewrites.cpp for why these terminate.
 //

@@ -1,5 +1,4 @@
-//===- LayoutRewrites.cpp - transposes on their way down
-//--------------------===//
+//===- LayoutRewrites.cpp - transposes on their way down ------------------===//
 //
 // Every rewrite moves a Transpose from an op's operands to its results, so that
 // it meets its inverse or the end of the graph. Termination: a Transpose moves

@@ -1,5 +1,4 @@
-//===- LayoutRewrites.h - transposes on their way down -----------*- C++
-//-*-===//
+//===- LayoutRewrites.h - transposes on their way down ----------*- C++ -*-===//
 
 #ifndef ONNX_AOT_LIB_TRANSFORMS_LAYOUTREWRITES_H
 #define ONNX_AOT_LIB_TRANSFORMS_LAYOUTREWRITES_H

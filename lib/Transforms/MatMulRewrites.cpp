@@ -1,5 +1,4 @@
-//===- MatMulRewrites.cpp - transposes into matrix products
-//-----------------===//
+//===- MatMulRewrites.cpp - transposes into matrix products ---------------===//
 
 #include "Rewrites.h"
 

@@ -1,5 +1,4 @@
-//===- Pipeline.cpp - the optimisation levels
-//-------------------------------===//
+//===- Pipeline.cpp - the optimisation levels -----------------------------===//
 
 #include "onnx-aot/Transforms/Pipeline.h"
 #include "onnx-aot/Transforms/Passes.h"

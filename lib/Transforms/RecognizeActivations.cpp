@@ -1,5 +1,4 @@
-//===- RecognizeActivations.cpp - activations as exporters write them
-//-------===//
+//===- RecognizeActivations.cpp - activations as exporters write them -----===//
 //
 // Exporters spell activations as products in any order: x * 0.5 * (1 +
 // erf(...)), (x * (1 + erf(...))) * 0.5, ... A product is flattened to one

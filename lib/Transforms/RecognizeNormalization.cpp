@@ -1,5 +1,4 @@
-//===- RecognizeNormalization.cpp - normalizations as exporters write them
-//--===//
+//===- RecognizeNormalization.cpp - normalizations as exporters write them ===//
 
 #include "ConstantData.h"
 #include "TransformUtils.h"

@@ -1,5 +1,4 @@
-//===- Rewrites.h - the sets of simplifying rewrites -------------*- C++
-//-*-===//
+//===- Rewrites.h - the sets of simplifying rewrites ------------*- C++ -*-===//
 //
 // Every rewrite here gives bit for bit what it replaces, unless its comment
 // names the rounding. None undoes another or fires on its own result: each

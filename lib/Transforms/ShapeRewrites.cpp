@@ -1,5 +1,4 @@
-//===- ShapeRewrites.cpp - data movement that cancels
-//-----------------------===//
+//===- ShapeRewrites.cpp - data movement that cancels ---------------------===//
 
 #include "Rewrites.h"
 

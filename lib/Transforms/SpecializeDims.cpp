@@ -1,5 +1,4 @@
-//===- SpecializeDims.cpp - replace symbolic dimensions by constants
-//--------===//
+//===- SpecializeDims.cpp - replace symbolic dimensions by constants ------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"

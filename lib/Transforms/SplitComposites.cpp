@@ -1,5 +1,4 @@
-//===- SplitComposites.cpp - sequences and optionals become tensors
-//---------===//
+//===- SplitComposites.cpp - sequences and optionals become tensors -------===//
 
 #include "Composites.h"
 #include "TransformUtils.h"

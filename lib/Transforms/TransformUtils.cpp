@@ -1,5 +1,4 @@
-//===- TransformUtils.cpp - questions rewrites ask
-//--------------------------===//
+//===- TransformUtils.cpp - questions rewrites ask ------------------------===//
 
 #include "TransformUtils.h"
 #include "ConstantData.h"

@@ -1,5 +1,4 @@
-//===- TransformUtils.h - questions rewrites ask -----------------*- C++
-//-*-===//
+//===- TransformUtils.h - questions rewrites ask ----------------*- C++ -*-===//
 
 #ifndef ONNX_AOT_LIB_TRANSFORMS_TRANSFORMUTILS_H
 #define ONNX_AOT_LIB_TRANSFORMS_TRANSFORMUTILS_H

@@ -1,5 +1,4 @@
-//===- UseIntegerProducts.cpp - products of quantized tensors in integers
-//---===//
+//===- UseIntegerProducts.cpp - products of quantized tensors in integers -===//
 
 #include "ConstantData.h"
 #include "LayoutRewrites.h"

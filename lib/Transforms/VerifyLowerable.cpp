@@ -1,5 +1,4 @@
-//===- VerifyLowerable.cpp - what Conversion may assume
-//---------------------===//
+//===- VerifyLowerable.cpp - what Conversion may assume -------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Transforms/Passes.h"

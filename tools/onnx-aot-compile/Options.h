@@ -1,5 +1,4 @@
-//===- Options.h - the command line of onnx-aot-compile ----------*- C++
-//-*-===//
+//===- Options.h - the command line of onnx-aot-compile ---------*- C++ -*-===//
 #ifndef ONNX_AOT_TOOLS_COMPILE_OPTIONS_H
 #define ONNX_AOT_TOOLS_COMPILE_OPTIONS_H
 

@@ -1,5 +1,4 @@
-//===- onnx-aot-opt.cpp - run any pass on any stretch of the compiler
-//-------===//
+//===- onnx-aot-opt.cpp - run any pass on any stretch of the compiler -----===//
 
 #include "onnx-aot/InitAll.h"
 

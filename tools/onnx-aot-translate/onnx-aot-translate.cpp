@@ -1,5 +1,4 @@
-//===- onnx-aot-translate.cpp - ONNX files as MLIR, for tests
-//---------------===//
+//===- onnx-aot-translate.cpp - ONNX files as MLIR, for tests -------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Import/Importer.h"

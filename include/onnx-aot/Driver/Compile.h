@@ -1,5 +1,4 @@
-//===- Compile.h - the compiler as one function ------------------*- C++
-//-*-===//
+//===- Compile.h - the compiler as one function -----------------*- C++ -*-===//
 #ifndef ONNX_AOT_DRIVER_COMPILE_H
 #define ONNX_AOT_DRIVER_COMPILE_H
 

@@ -1,5 +1,4 @@
-//===- CompilerInvocation.h - everything a user can ask for ------*- C++
-//-*-===//
+//===- CompilerInvocation.h - everything a user can ask for -----*- C++ -*-===//
 #ifndef ONNX_AOT_DRIVER_COMPILERINVOCATION_H
 #define ONNX_AOT_DRIVER_COMPILERINVOCATION_H
 

@@ -1,5 +1,4 @@
-//===- Phases.h - the stretches of a compilation -----------------*- C++
-//-*-===//
+//===- Phases.h - the stretches of a compilation ----------------*- C++ -*-===//
 #ifndef ONNX_AOT_DRIVER_PHASES_H
 #define ONNX_AOT_DRIVER_PHASES_H
 

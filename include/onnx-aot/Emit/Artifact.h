@@ -1,5 +1,4 @@
-//===- Artifact.h - from the LLVM dialect to a file --------------*- C++
-//-*-===//
+//===- Artifact.h - from the LLVM dialect to a file -------------*- C++ -*-===//
 //
 // Emit's one entry point. In: a module in the LLVM dialect that holds the two
 // entry functions of abi/Abi.h and private kernels, its ModuleInfo and its

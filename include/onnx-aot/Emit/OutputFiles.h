@@ -1,5 +1,4 @@
-//===- OutputFiles.h - several files that appear together --------*- C++
-//-*-===//
+//===- OutputFiles.h - several files that appear together -------*- C++ -*-===//
 #ifndef ONNX_AOT_EMIT_OUTPUTFILES_H
 #define ONNX_AOT_EMIT_OUTPUTFILES_H
 

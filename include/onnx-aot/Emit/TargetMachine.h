@@ -1,5 +1,4 @@
-//===- TargetMachine.h - LLVM's view of the target ---------------*- C++
-//-*-===//
+//===- TargetMachine.h - LLVM's view of the target --------------*- C++ -*-===//
 #ifndef ONNX_AOT_EMIT_TARGETMACHINE_H
 #define ONNX_AOT_EMIT_TARGETMACHINE_H
 

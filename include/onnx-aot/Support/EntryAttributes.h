@@ -1,5 +1,4 @@
-//===- EntryAttributes.h - what the entry function says of itself -*- C++
-//-*-===//
+//===- EntryAttributes.h - what the entry function says of itself ---------===//
 //
 // Conversion writes these, Codegen reads them: the onnx types are gone by then.
 //

@@ -1,5 +1,4 @@
-//===- TargetInfo.h - what code generation knows of a processor --*- C++
-//-*-===//
+//===- TargetInfo.h - what code generation knows of a processor -----------===//
 //
 // The numbers from which tile shapes are computed. Emit fills them from LLVM's
 // description of the target (Emit/TargetMachine.h); Codegen only reads them.

@@ -1,5 +1,4 @@
-//===- WeightImage.h - the constant bytes of a module ------------*- C++
-//-*-===//
+//===- WeightImage.h - the constant bytes of a module -----------*- C++ -*-===//
 //
 // The weights as they lie in memory at run time: segments at aligned offsets.
 // The image refers to the bytes and keeps their owner alive; it never copies

@@ -1,5 +1,4 @@
-//===- Passes.h - passes from onnx to onnx ------------------------*- C++
-//-*-===//
+//===- Passes.h - passes from onnx to onnx ----------------------*- C++ -*-===//
 
 #ifndef ONNX_AOT_TRANSFORMS_PASSES_H
 #define ONNX_AOT_TRANSFORMS_PASSES_H

@@ -1,5 +1,4 @@
-//===- Pipeline.h - the optimisation levels -----------------------*- C++
-//-*-===//
+//===- Pipeline.h - the optimisation levels ---------------------*- C++ -*-===//
 
 #ifndef ONNX_AOT_TRANSFORMS_PIPELINE_H
 #define ONNX_AOT_TRANSFORMS_PIPELINE_H

@@ -1,5 +1,4 @@
-//===- Random.cpp - gradients of random ops
-//----------------------------------===//
+//===- Random.cpp - gradients of random ops -------------------------------===//
 
 #include "Rules.h"
 

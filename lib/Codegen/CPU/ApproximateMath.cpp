@@ -1,5 +1,4 @@
-//===- ApproximateMath.cpp - elementary functions as arithmetic
-//-------------===//
+//===- ApproximateMath.cpp - elementary functions as arithmetic -----------===//
 
 #include "ElementaryFunctions.h"
 

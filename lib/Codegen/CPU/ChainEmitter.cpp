@@ -1,5 +1,4 @@
-//===- ChainEmitter.cpp - code for kernels that run block by block
-//----------===//
+//===- ChainEmitter.cpp - code for kernels that run block by block --------===//
 
 #include "ChainEmitter.h"
 

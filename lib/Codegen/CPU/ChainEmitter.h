@@ -1,5 +1,4 @@
-//===- ChainEmitter.h - code for kernels that run block by block -*- C++
-//-*-===//
+//===- ChainEmitter.h - code for kernels that run block by block ----------===//
 //
 // A chained kernel is several kernels, its stages, each of which reads what the
 // one before it made, row by row: products, their softmax, products. They run

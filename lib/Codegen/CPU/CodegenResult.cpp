@@ -1,5 +1,4 @@
-//===- CodegenResult.cpp - interface and weights for Emit
-//-------------------===//
+//===- CodegenResult.cpp - interface and weights for Emit -----------------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Pipeline.h"

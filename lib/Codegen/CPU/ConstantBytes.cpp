@@ -1,5 +1,4 @@
-//===- ConstantBytes.cpp - a constant's elements as they lie in memory
-//------===//
+//===- ConstantBytes.cpp - a constant's elements as they lie in memory ----===//
 
 #include "ConstantBytes.h"
 

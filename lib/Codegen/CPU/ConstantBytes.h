@@ -1,5 +1,4 @@
-//===- ConstantBytes.h - a constant's elements as they lie in memory - C++
-//-===//
+//===- ConstantBytes.h - a constant's elements as they lie in memory ------===//
 
 #ifndef ONNX_AOT_CODEGEN_CPU_CONSTANTBYTES_H
 #define ONNX_AOT_CODEGEN_CPU_CONSTANTBYTES_H

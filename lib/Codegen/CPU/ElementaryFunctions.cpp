@@ -1,5 +1,4 @@
-//===- ElementaryFunctions.cpp - elementary functions on f32
-//----------------===//
+//===- ElementaryFunctions.cpp - elementary functions on f32 --------------===//
 //
 // Polynomials are minimax fits of the part that is left after the leading
 // terms, which are added last: what rounding does to the rest hardly shows. The

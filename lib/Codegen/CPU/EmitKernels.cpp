@@ -1,5 +1,4 @@
-//===- EmitKernels.cpp - vector code for every launched kernel
-//--------------===//
+//===- EmitKernels.cpp - vector code for every launched kernel ------------===//
 
 #include "ChainEmitter.h"
 

@@ -1,5 +1,4 @@
-//===- KernelEmitter.cpp - sizes, tiles and reductions of a kernel
-//----------===//
+//===- KernelEmitter.cpp - sizes, tiles and reductions of a kernel --------===//
 
 #include "KernelEmitter.h"
 

@@ -1,5 +1,4 @@
-//===- KernelLoops.cpp - tasks and loops over the tiles of a kernel
-//---------===//
+//===- KernelLoops.cpp - tasks and loops over the tiles of a kernel -------===//
 
 #include "KernelEmitter.h"
 

@@ -1,5 +1,4 @@
-//===- KernelPairs.cpp - sums of products of integer pairs
-//------------------===//
+//===- KernelPairs.cpp - sums of products of integer pairs ----------------===//
 
 #include "KernelEmitter.h"
 

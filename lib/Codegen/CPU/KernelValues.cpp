@@ -1,5 +1,4 @@
-//===- KernelValues.cpp - the values at the points of a kernel's tile
-//-------===//
+//===- KernelValues.cpp - the values at the points of a kernel's tile -----===//
 
 #include "KernelEmitter.h"
 

@@ -1,5 +1,4 @@
-//===- LinearIndex.cpp - indices as sums of loop variables
-//------------------===//
+//===- LinearIndex.cpp - indices as sums of loop variables ----------------===//
 
 #include "LinearIndex.h"
 

@@ -1,5 +1,4 @@
-//===- LowerCopies.cpp - strided copies as loops
-//----------------------------===//
+//===- LowerCopies.cpp - strided copies as loops --------------------------===//
 
 #include "onnx-aot/Codegen/CPU/Passes.h"
 

@@ -1,5 +1,4 @@
-//===- PackOperands.cpp - lay contraction operands out for vectors
-//----------===//
+//===- PackOperands.cpp - lay contraction operands out for vectors --------===//
 //
 // A tile reads a few neighbouring columns of the right-hand side at every step
 // of the reduction. Constant operands are stored as panels of just that width

@@ -1,5 +1,4 @@
-//===- PairReductions.cpp - give integer products pairs to multiply
-//---------===//
+//===- PairReductions.cpp - give integer products pairs to multiply -------===//
 //
 // Vector units multiply pairs of 16-bit integers and add the two products in 32
 // bits at once. For that the reduction of a product of integers is split by

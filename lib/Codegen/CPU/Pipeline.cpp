@@ -1,5 +1,4 @@
-//===- Pipeline.cpp - from linalg on tensors to the LLVM dialect
-//------------===//
+//===- Pipeline.cpp - from linalg on tensors to the LLVM dialect ----------===//
 
 #include "onnx-aot/Codegen/Pipeline.h"
 #include "onnx-aot/Codegen/CPU/Passes.h"

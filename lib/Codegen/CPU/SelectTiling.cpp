@@ -1,5 +1,4 @@
-//===- SelectTiling.cpp - tiles from registers and caches
-//-------------------===//
+//===- SelectTiling.cpp - tiles from registers and caches -----------------===//
 //
 // The reasons behind the numbers are in docs/RationaleCodegen.md.
 //

@@ -1,5 +1,4 @@
-//===- UseWinograd.cpp - 3x3 convolutions with fewer multiplications
-//--------===//
+//===- UseWinograd.cpp - 3x3 convolutions with fewer multiplications ------===//
 //
 // F(2x2, 3x3) of Lavin and Gray, "Fast Algorithms for Convolutional Neural
 // Networks" (2015): a tile of 2x2 results needs 16 products for each pair of

@@ -1,5 +1,4 @@
-//===- AbiWrappers.cpp - the functions of a module's descriptor
-//-------------===//
+//===- AbiWrappers.cpp - the functions of a module's descriptor -----------===//
 //
 // `run` builds the entry's buffer descriptors from the ABI's bare pointers. The
 // entry sees a context in place of OnnxAotRuntime: { runtime, head of the list

@@ -1,5 +1,4 @@
-//===- Bufferize.cpp - the entry function from tensors to buffers
-//-----------===//
+//===- Bufferize.cpp - the entry function from tensors to buffers ---------===//
 //
 // Kernels keep their tensor bodies, which say what they compute: only the entry
 // is bufferised. A launch writes its outputs and reads its inputs.

@@ -1,5 +1,4 @@
-//===- CheckSizes.cpp - sizes that only the run knows must agree
-//------------===//
+//===- CheckSizes.cpp - sizes that only the run knows must agree ----------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"

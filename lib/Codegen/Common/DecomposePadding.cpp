@@ -1,5 +1,4 @@
-//===- DecomposePadding.cpp - padded tensors as a ring and an inside
-//--------===//
+//===- DecomposePadding.cpp - padded tensors as a ring and an inside ------===//
 //
 // Whoever makes the inside of a padded tensor can write it there, if the tensor
 // exists by then: the ring is built before the producer of the inside.

@@ -1,5 +1,4 @@
-//===- DefineCalls.cpp - the structures a C function is called with
-//---------===//
+//===- DefineCalls.cpp - the structures a C function is called with -------===//
 //
 // Each place has a function of its own, so that the stack it takes is given
 // back however often a loop comes by.

@@ -1,5 +1,4 @@
-//===- DestinationStyleEntry.cpp - caller-owned buffers for the entry
-//-------===//
+//===- DestinationStyleEntry.cpp - caller-owned buffers for the entry -----===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/Passes.h"

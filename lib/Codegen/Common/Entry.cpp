@@ -1,5 +1,4 @@
-//===- Entry.cpp - the entry function between the codegen passes
-//------------===//
+//===- Entry.cpp - the entry function between the codegen passes ----------===//
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 

@@ -1,5 +1,4 @@
-//===- FailService.cpp - tell the caller why a run ends
-//---------------------===//
+//===- FailService.cpp - tell the caller why a run ends -------------------===//
 
 #include "FailService.h"
 

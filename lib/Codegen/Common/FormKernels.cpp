@@ -1,5 +1,4 @@
-//===- FormKernels.cpp - cut the graph into fused regions
-//-------------------===//
+//===- FormKernels.cpp - cut the graph into fused regions -----------------===//
 //
 // A kernel is a reduction with the pointwise ops that follow it, a row-wise
 // chain (softmax, normalisation), or a pointwise op alone. What fits none of

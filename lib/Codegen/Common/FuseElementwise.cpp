@@ -1,5 +1,4 @@
-//===- FuseElementwise.cpp - merge pointwise generics
-//-----------------------===//
+//===- FuseElementwise.cpp - merge pointwise generics ---------------------===//
 
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"

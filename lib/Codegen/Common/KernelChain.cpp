@@ -1,5 +1,4 @@
-//===- KernelChain.cpp - kernels that run block by block
-//--------------------===//
+//===- KernelChain.cpp - kernels that run block by block ------------------===//
 
 #include "onnx-aot/Codegen/Common/KernelChain.h"
 #include "onnx-aot/Codegen/Common/KernelDomain.h"

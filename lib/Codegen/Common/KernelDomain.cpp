@@ -1,5 +1,4 @@
-//===- KernelDomain.cpp - the iteration space a kernel's ops share
-//----------===//
+//===- KernelDomain.cpp - the iteration space a kernel's ops share --------===//
 
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"

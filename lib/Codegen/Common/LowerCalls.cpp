@@ -1,5 +1,4 @@
-//===- LowerCalls.cpp - calls of C functions by addresses and sizes
-//---------===//
+//===- LowerCalls.cpp - calls of C functions by addresses and sizes -------===//
 
 #include "CallInfo.h"
 

@@ -1,5 +1,4 @@
-//===- LowerChecks.cpp - end the run where a check fails
-//--------------------===//
+//===- LowerChecks.cpp - end the run where a check fails ------------------===//
 
 #include "AbiBuilder.h"
 #include "FailService.h"

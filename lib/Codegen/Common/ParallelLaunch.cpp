@@ -1,5 +1,4 @@
-//===- ParallelLaunch.cpp - kernels as parallel loops
-//-----------------------===//
+//===- ParallelLaunch.cpp - kernels as parallel loops ---------------------===//
 
 #include "AbiBuilder.h"
 

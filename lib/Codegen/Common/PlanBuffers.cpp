@@ -1,5 +1,4 @@
-//===- PlanBuffers.cpp - one arena for the entry's temporaries
-//--------------===//
+//===- PlanBuffers.cpp - one arena for the entry's temporaries ------------===//
 
 #include "PlanFunction.h"
 

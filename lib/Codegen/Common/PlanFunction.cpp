@@ -1,5 +1,4 @@
-//===- PlanFunction.cpp - the function that plans a run
-//---------------------===//
+//===- PlanFunction.cpp - the function that plans a run -------------------===//
 
 #include "PlanFunction.h"
 

@@ -1,5 +1,4 @@
-//===- StructuredOps.cpp - what a linalg.generic computes
-//-------------------===//
+//===- StructuredOps.cpp - what a linalg.generic computes -----------------===//
 
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
 

@@ -1,5 +1,4 @@
-//===- ArgReduction.cpp - lower ArgMax and ArgMin
-//---------------------------===//
+//===- ArgReduction.cpp - lower ArgMax and ArgMin -------------------------===//
 
 #include "ArgReduction.h"
 #include "GenericBuilder.h"

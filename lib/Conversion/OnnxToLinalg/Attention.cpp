@@ -1,5 +1,4 @@
-//===- Attention.cpp - lower Attention
-//--------------------------------------===//
+//===- Attention.cpp - lower Attention ------------------------------------===//
 //
 // Scores are one contraction over the head size, their softmax a chain over the
 // last dimension, the result one more contraction. Heads that share keys are an

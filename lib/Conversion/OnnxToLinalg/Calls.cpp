@@ -1,5 +1,4 @@
-//===- Calls.cpp - lower ops to calls of C functions
-//------------------------===//
+//===- Calls.cpp - lower ops to calls of C functions ----------------------===//
 
 #include "Calls.h"
 #include "ShapeScalars.h"

@@ -1,5 +1,4 @@
-//===- Cast.cpp - lower Cast, CastLike and BitCast
-//--------------------------===//
+//===- Cast.cpp - lower Cast, CastLike and BitCast ------------------------===//
 
 #include "NarrowTypes.h"
 #include "Strings.h"

@@ -1,5 +1,4 @@
-//===- Constant.cpp - lower constants
-//---------------------------------------===//
+//===- Constant.cpp - lower constants -------------------------------------===//
 
 #include "LoweringBase.h"
 

@@ -1,5 +1,4 @@
-//===- Contraction.cpp - sums of products as linalg.generic
-//-----------------===//
+//===- Contraction.cpp - sums of products as linalg.generic ---------------===//
 
 #include "Contraction.h"
 

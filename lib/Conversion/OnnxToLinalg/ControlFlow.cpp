@@ -1,5 +1,4 @@
-//===- ControlFlow.cpp - lower If, Loop and Scan
-//----------------------------===//
+//===- ControlFlow.cpp - lower If, Loop and Scan --------------------------===//
 //
 // A body moves into an scf.execute_region inside of the scf loop; what is
 // around it (conditions, slices, scan outputs) is written in terms of its

@@ -1,5 +1,4 @@
-//===- ConvTranspose.cpp - lower ConvTranspose
-//------------------------------===//
+//===- ConvTranspose.cpp - lower ConvTranspose ----------------------------===//
 //
 // As a convolution of stride 1: the elements of x are spread `stride` apart
 // with zeros between and around, the kernel is turned round.

@@ -1,5 +1,4 @@
-//===- Convolution.cpp - lower Conv and ConvInteger
-//-------------------------===//
+//===- Convolution.cpp - lower Conv and ConvInteger -----------------------===//
 
 #include "Contraction.h"
 #include "ConvolutionLowering.h"

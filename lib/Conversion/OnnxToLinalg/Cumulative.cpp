@@ -1,5 +1,4 @@
-//===- Cumulative.cpp - lower CumSum and CumProd
-//----------------------------===//
+//===- Cumulative.cpp - lower CumSum and CumProd --------------------------===//
 
 #include "GenericBuilder.h"
 #include "ScalarBuilder.h"

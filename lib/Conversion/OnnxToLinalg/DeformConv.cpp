@@ -1,5 +1,4 @@
-//===- DeformConv.cpp - lower DeformConv
-//------------------------------------===//
+//===- DeformConv.cpp - lower DeformConv ----------------------------------===//
 //
 // The displaced samples become a tensor (n, c, kernel, output), which a
 // contraction multiplies with the weight.

@@ -1,5 +1,4 @@
-//===- Det.cpp - lower Det to an LU decomposition
-//---------------------------===//
+//===- Det.cpp - lower Det to an LU decomposition -------------------------===//
 
 #include "Contraction.h"
 #include "IndexedGeneric.h"

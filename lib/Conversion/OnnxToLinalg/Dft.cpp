@@ -1,5 +1,4 @@
-//===- Dft.cpp - lower Fourier transforms and windows
-//-----------------------===//
+//===- Dft.cpp - lower Fourier transforms and windows ---------------------===//
 //
 // A transform is a contraction of real numbers with a table of cosines and
 // sines over (output, input, input part, output part), the parts being real and

@@ -1,5 +1,4 @@
-//===- Einsum.cpp - lower Einsum to contractions
-//----------------------------===//
+//===- Einsum.cpp - lower Einsum to contractions --------------------------===//
 
 #include "Contraction.h"
 

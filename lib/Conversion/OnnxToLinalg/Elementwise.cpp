@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - lower pointwise arithmetic
-//-------------------------===//
+//===- Elementwise.cpp - lower pointwise arithmetic -----------------------===//
 //
 // Casts and powers have files of their own.
 //

@@ -1,5 +1,4 @@
-//===- EntryInterface.cpp - keep what the entry's onnx types say
-//------------===//
+//===- EntryInterface.cpp - keep what the entry's onnx types say ----------===//
 
 #include "EntryInterface.h"
 

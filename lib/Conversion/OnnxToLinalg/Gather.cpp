@@ -1,5 +1,4 @@
-//===- Gather.cpp - lower Gather, GatherElements, GatherND and relatives
-//----===//
+//===- Gather.cpp - lower Gather, GatherElements, GatherND and relatives --===//
 //
 // Indices count from the end when negative. Constant ones were checked by the
 // shape function; others are checked in one pass before they are used, and

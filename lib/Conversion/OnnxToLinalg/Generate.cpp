@@ -1,5 +1,4 @@
-//===- Generate.cpp - tensors computed element by element
-//-------------------===//
+//===- Generate.cpp - tensors computed element by element -----------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"

@@ -1,5 +1,4 @@
-//===- GenericBuilder.cpp - maps and reductions as linalg.generic
-//-----------===//
+//===- GenericBuilder.cpp - maps and reductions as linalg.generic ---------===//
 
 #include "GenericBuilder.h"
 

@@ -1,5 +1,4 @@
-//===- GridSample.cpp - lower GridSample and AffineGrid
-//---------------------===//
+//===- GridSample.cpp - lower GridSample and AffineGrid -------------------===//
 
 #include "Contraction.h"
 #include "IndexedGeneric.h"

@@ -1,5 +1,4 @@
-//===- IndexedGeneric.cpp - elements computed from coordinates
-//--------------===//
+//===- IndexedGeneric.cpp - elements computed from coordinates ------------===//
 
 #include "IndexedGeneric.h"
 #include "ScalarBuilder.h"

@@ -1,5 +1,4 @@
-//===- LocalResponse.cpp - lower LRN
-//----------------------------------------===//
+//===- LocalResponse.cpp - lower LRN --------------------------------------===//
 
 #include "GenericBuilder.h"
 #include "ScalarBuilder.h"

@@ -1,5 +1,4 @@
-//===- Logical.cpp - lower comparisons, booleans and bits
-//-------------------===//
+//===- Logical.cpp - lower comparisons, booleans and bits -----------------===//
 
 #include "PointwiseLowering.h"
 

@@ -1,5 +1,4 @@
-//===- Loss.cpp - lower losses
-//----------------------------------------------===//
+//===- Loss.cpp - lower losses --------------------------------------------===//
 
 #include "GenericBuilder.h"
 #include "ScalarBuilder.h"

@@ -1,5 +1,4 @@
-//===- LoweringBase.cpp - what every lowering pattern uses
-//------------------===//
+//===- LoweringBase.cpp - what every lowering pattern uses ----------------===//
 
 #include "LoweringBase.h"
 #include "ShapeScalars.h"

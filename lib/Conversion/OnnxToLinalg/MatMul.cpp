@@ -1,5 +1,4 @@
-//===- MatMul.cpp - lower matrix products
-//-----------------------------------===//
+//===- MatMul.cpp - lower matrix products ---------------------------------===//
 
 #include "Contraction.h"
 #include "ZeroPoints.h"

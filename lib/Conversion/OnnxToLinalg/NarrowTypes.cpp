@@ -1,5 +1,4 @@
-//===- NarrowTypes.cpp - element types of at most 8 bits
-//--------------------===//
+//===- NarrowTypes.cpp - element types of at most 8 bits ------------------===//
 
 #include "NarrowTypes.h"
 

@@ -1,5 +1,4 @@
-//===- NonMaxSuppression.cpp - lower NonMaxSuppression
-//----------------------===//
+//===- NonMaxSuppression.cpp - lower NonMaxSuppression --------------------===//
 //
 // Per batch entry and class: take the box of the highest score that is left (of
 // equals the first), drop all that overlap it by more than the threshold.

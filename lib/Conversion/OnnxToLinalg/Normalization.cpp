@@ -1,5 +1,4 @@
-//===- Normalization.cpp - lower normalizations by mean and variance
-//--------===//
+//===- Normalization.cpp - lower normalizations by mean and variance ------===//
 //
 // All are y = (x - mean) * inverse deviation * scale + shift; they differ in
 // the dimensions the statistics are taken over. The variance is taken relative

@@ -1,5 +1,4 @@
-//===- OnnxToLinalg.cpp - the conversion pass
-//-------------------------------===//
+//===- OnnxToLinalg.cpp - the conversion pass -----------------------------===//
 
 #include "Calls.h"
 #include "EntryInterface.h"

@@ -1,5 +1,4 @@
-//===- Pooling.cpp - lower pools
-//--------------------------------------------===//
+//===- Pooling.cpp - lower pools ------------------------------------------===//
 
 #include "Contraction.h"
 #include "WindowLowering.h"

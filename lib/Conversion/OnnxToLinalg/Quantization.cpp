@@ -1,5 +1,4 @@
-//===- Quantization.cpp - lower affine quantization
-//-------------------------===//
+//===- Quantization.cpp - lower affine quantization -----------------------===//
 //
 // Products of quantized tensors are decomposed into integer products, whose
 // sums are exact in int32, and one quantization of the sum.

@@ -1,5 +1,4 @@
-//===- Random.cpp - lower dropout and random numbers
-//------------------------===//
+//===- Random.cpp - lower dropout and random numbers ----------------------===//
 //
 // A random number is a hash of the seed and the element's position, so that it
 // depends neither on the order of evaluation nor on the number of threads.

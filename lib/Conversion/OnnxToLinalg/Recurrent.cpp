@@ -1,5 +1,4 @@
-//===- Recurrent.cpp - lower RNN, GRU and LSTM
-//------------------------------===//
+//===- Recurrent.cpp - lower RNN, GRU and LSTM ----------------------------===//
 //
 // Per direction: one contraction projects the inputs of all steps, then a loop
 // over time adds the recurrent contraction and applies the gates.

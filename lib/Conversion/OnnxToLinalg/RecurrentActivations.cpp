@@ -1,5 +1,4 @@
-//===- RecurrentActivations.cpp - activations of recurrent layers
-//-----------===//
+//===- RecurrentActivations.cpp - activations of recurrent layers ---------===//
 
 #include "RecurrentActivations.h"
 

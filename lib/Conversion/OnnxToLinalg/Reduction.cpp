@@ -1,5 +1,4 @@
-//===- Reduction.cpp - lower Reduce*
-//----------------------------------------===//
+//===- Reduction.cpp - lower Reduce* --------------------------------------===//
 //
 // An op is a rule of four functions of scalars. With constant axes it becomes a
 // linalg.generic, with axes known at run time only a loop nest over the input.

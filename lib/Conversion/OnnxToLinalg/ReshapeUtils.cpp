@@ -1,5 +1,4 @@
-//===- ReshapeUtils.cpp - views of the same elements
-//------------------------===//
+//===- ReshapeUtils.cpp - views of the same elements ----------------------===//
 
 #include "ReshapeUtils.h"
 #include "Generate.h"

@@ -1,5 +1,4 @@
-//===- Resize.cpp - lower Resize
-//--------------------------------------------===//
+//===- Resize.cpp - lower Resize ------------------------------------------===//
 //
 // Interpolation is separable: for each axis a table says which elements of x an
 // output position reads and with which weights; the axes follow one another.

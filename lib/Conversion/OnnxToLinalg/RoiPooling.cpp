@@ -1,5 +1,4 @@
-//===- RoiPooling.cpp - lower RoiAlign, MaxRoiPool and MaxUnpool
-//------------===//
+//===- RoiPooling.cpp - lower RoiAlign, MaxRoiPool and MaxUnpool ----------===//
 
 #include "Contraction.h"
 #include "IndexedGeneric.h"

@@ -1,5 +1,4 @@
-//===- ScalarBuilder.cpp - scalar arithmetic as ONNX defines it
-//-------------===//
+//===- ScalarBuilder.cpp - scalar arithmetic as ONNX defines it -----------===//
 
 #include "ScalarBuilder.h"
 

@@ -1,5 +1,4 @@
-//===- Scatter.cpp - lower ScatterElements, ScatterND and TensorScatter
-//-----===//
+//===- Scatter.cpp - lower ScatterElements, ScatterND and TensorScatter ---===//
 //
 // Updates are applied one after the other in row-major order: of several to one
 // place the last one wins, and reductions are summed in a fixed order.

@@ -1,5 +1,4 @@
-//===- Search.cpp - lower OneHot, NonZero, TopK and Compress
-//----------------===//
+//===- Search.cpp - lower OneHot, NonZero, TopK and Compress --------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"

@@ -1,5 +1,4 @@
-//===- Shape.cpp - lower ops that read or change only the shape
-//-------------===//
+//===- Shape.cpp - lower ops that read or change only the shape -----------===//
 
 #include "ReshapeUtils.h"
 #include "ShapeScalars.h"

@@ -1,5 +1,4 @@
-//===- ShapeMaking.cpp - lower ops that make or mask tensors
-//----------------===//
+//===- ShapeMaking.cpp - lower ops that make or mask tensors --------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"

@@ -1,5 +1,4 @@
-//===- ShapeMoving.cpp - lower ops that move whole dimensions
-//---------------===//
+//===- ShapeMoving.cpp - lower ops that move whole dimensions -------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"

@@ -1,5 +1,4 @@
-//===- ShapeScalars.cpp - small integer tensors as scalars
-//------------------===//
+//===- ShapeScalars.cpp - small integer tensors as scalars ----------------===//
 
 #include "ShapeScalars.h"
 

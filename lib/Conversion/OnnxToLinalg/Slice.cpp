@@ -1,5 +1,4 @@
-//===- Slice.cpp - lower Slice, Pad and CenterCropPad
-//-----------------------===//
+//===- Slice.cpp - lower Slice, Pad and CenterCropPad ---------------------===//
 
 #include "Generate.h"
 #include "ReshapeUtils.h"

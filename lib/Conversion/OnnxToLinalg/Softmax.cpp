@@ -1,5 +1,4 @@
-//===- Softmax.cpp - lower softmax and its relatives
-//------------------------===//
+//===- Softmax.cpp - lower softmax and its relatives ----------------------===//
 //
 // Softmax, LogSoftmax, Hardmax and LpNormalization: all work on the rows along
 // one axis, which may be any: the maps of the reductions say where it is.

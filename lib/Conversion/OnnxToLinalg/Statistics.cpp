@@ -1,5 +1,4 @@
-//===- Statistics.cpp - statistics of normalizations
-//------------------------===//
+//===- Statistics.cpp - statistics of normalizations ----------------------===//
 
 #include "Statistics.h"
 

@@ -1,5 +1,4 @@
-//===- Strings.cpp - lower ops on tensors of strings
-//------------------------===//
+//===- Strings.cpp - lower ops on tensors of strings ----------------------===//
 //
 // A string is 16 bytes, its address and its size, so ops that move elements
 // move strings like any other element. What looks at their bytes is a call: of

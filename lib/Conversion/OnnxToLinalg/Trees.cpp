@@ -1,5 +1,4 @@
-//===- Trees.cpp - lower the walk through decision trees
-//--------------------===//
+//===- Trees.cpp - lower the walk through decision trees ------------------===//
 //
 // One element of the result is the way of one row through one tree. It takes
 // the same number of steps for all, without a branch: a leaf leads to itself.

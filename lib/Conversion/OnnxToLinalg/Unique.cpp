@@ -1,5 +1,4 @@
-//===- Unique.cpp - lower Unique
-//--------------------------------------------===//
+//===- Unique.cpp - lower Unique ------------------------------------------===//
 //
 // The input is seen as rows: slices along the axis, or single elements. Rows
 // are compared with all distinct ones before them; the distinct ones are then

@@ -1,5 +1,4 @@
-//===- WindowLowering.cpp - padding and indexing of windows
-//-----------------===//
+//===- WindowLowering.cpp - padding and indexing of windows ---------------===//
 
 #include "WindowLowering.h"
 #include "Contraction.h"

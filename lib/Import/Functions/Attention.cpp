@@ -1,5 +1,4 @@
-//===- Attention.cpp - the attentions of com.microsoft
-//----------------------===//
+//===- Attention.cpp - the attentions of com.microsoft --------------------===//
 //
 // All become the standard Attention over (batch, sequence, heads * size) or
 // (batch, heads, sequence, size), with their masks as one tensor that is added.

@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - activations and biases of com.microsoft
-//------------===//
+//===- Elementwise.cpp - activations and biases of com.microsoft ----------===//
 
 #include "Functions.h"
 

@@ -1,5 +1,4 @@
-//===- Functions.cpp - writing the body of a function
-//-----------------------===//
+//===- Functions.cpp - writing the body of a function ---------------------===//
 
 #include "Functions.h"
 

@@ -1,5 +1,4 @@
-//===- ML.cpp - linear models and preprocessing of ai.onnx.ml
-//---------------===//
+//===- ML.cpp - linear models and preprocessing of ai.onnx.ml -------------===//
 
 #include "ML.h"
 

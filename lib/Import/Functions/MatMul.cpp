@@ -1,5 +1,4 @@
-//===- MatMul.cpp - fused products and products of packed weights
-//-----------===//
+//===- MatMul.cpp - fused products and products of packed weights ---------===//
 
 #include "Functions.h"
 

@@ -1,5 +1,4 @@
-//===- Normalization.cpp - skip connections with their normalization
-//--------===//
+//===- Normalization.cpp - skip connections with their normalization ------===//
 
 #include "Functions.h"
 

@@ -1,5 +1,4 @@
-//===- Quantization.cpp - quantized operators of com.microsoft
-//--------------===//
+//===- Quantization.cpp - quantized operators of com.microsoft ------------===//
 //
 // What onnxruntime's quantizers write. Pointwise operators on quantized tensors
 // are the float operator between DequantizeLinear and QuantizeLinear, which is

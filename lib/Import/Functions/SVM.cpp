@@ -1,5 +1,4 @@
-//===- SVM.cpp - support vector machines as products
-//------------------------===//
+//===- SVM.cpp - support vector machines as products ----------------------===//
 
 #include "ML.h"
 

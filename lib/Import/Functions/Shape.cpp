@@ -1,5 +1,4 @@
-//===- Shape.cpp - data movement and small tools of com.microsoft
-//-----------===//
+//===- Shape.cpp - data movement and small tools of com.microsoft ---------===//
 
 #include "Functions.h"
 

@@ -1,5 +1,4 @@
-//===- Trees.cpp - tree ensembles as walks and sums
-//-------------------------===//
+//===- Trees.cpp - tree ensembles as walks and sums -----------------------===//
 //
 // All comparisons become `x <= threshold` for the precision of x, so that every
 // node is one kind of step; leaves come first in the table of nodes, so that

@@ -1,5 +1,4 @@
-//===- Elementwise.cpp - older pointwise operators
-//--------------------------===//
+//===- Elementwise.cpp - older pointwise operators ------------------------===//
 
 #include "Upgrades.h"
 

@@ -1,5 +1,4 @@
-//===- Indexing.cpp - older operators that take and put elements
-//------------===//
+//===- Indexing.cpp - older operators that take and put elements ----------===//
 
 #include "Upgrades.h"
 

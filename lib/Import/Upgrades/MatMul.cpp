@@ -1,5 +1,4 @@
-//===- MatMul.cpp - older matrix products and transforms
-//--------------------===//
+//===- MatMul.cpp - older matrix products and transforms ------------------===//
 
 #include "Upgrades.h"
 

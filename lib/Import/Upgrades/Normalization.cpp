@@ -1,5 +1,4 @@
-//===- Normalization.cpp - older normalizations, dropout and softmax
-//--------===//
+//===- Normalization.cpp - older normalizations, dropout and softmax ------===//
 
 #include "Upgrades.h"
 

@@ -1,5 +1,4 @@
-//===- Pooling.cpp - older pooling and resampling
-//---------------------------===//
+//===- Pooling.cpp - older pooling and resampling -------------------------===//
 
 #include "Upgrades.h"
 

@@ -1,5 +1,4 @@
-//===- Recurrent.cpp - older recurrent operators and loops
-//------------------===//
+//===- Recurrent.cpp - older recurrent operators and loops ----------------===//
 
 #include "Upgrades.h"
 

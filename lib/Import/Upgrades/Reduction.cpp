@@ -1,5 +1,4 @@
-//===- Reduction.cpp - older reductions
-//-------------------------------------===//
+//===- Reduction.cpp - older reductions -----------------------------------===//
 
 #include "Upgrades.h"
 

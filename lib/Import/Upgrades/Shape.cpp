@@ -1,5 +1,4 @@
-//===- Shape.cpp - older operators that move data
-//---------------------------===//
+//===- Shape.cpp - older operators that move data -------------------------===//
 
 #include "Upgrades.h"
 

@@ -1,5 +1,4 @@
-//===- Upgrades.cpp - running the adapters, and their tools
-//-----------------===//
+//===- Upgrades.cpp - running the adapters, and their tools ---------------===//
 
 #include "Upgrades.h"
 

@@ -1,5 +1,4 @@
-//===- UpgradeCoverageTest.cpp - no version step is forgotten
-//---------------===//
+//===- UpgradeCoverageTest.cpp - no version step is forgotten -------------===//
 //
 // Every change of an operator's form in the ONNX schema library has an adapter
 // or was found to mean the same.

@@ -1,5 +1,4 @@
-//===- KernelDomain.h - the iteration space a kernel's ops share -*- C++
-//-*-===//
+//===- KernelDomain.h - the iteration space a kernel's ops share ----------===//
 //
 // The ops of a kernel are loop nests over one set of dimensions. A dimension
 // that any op reduces is a reduction dimension; the others are parallel, and

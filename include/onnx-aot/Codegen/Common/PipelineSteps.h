@@ -1,5 +1,4 @@
-//===- PipelineSteps.h - what the targets' pipelines share -------*- C++
-//-*-===//
+//===- PipelineSteps.h - what the targets' pipelines share ------*- C++ -*-===//
 
 #ifndef ONNX_AOT_CODEGEN_COMMON_PIPELINESTEPS_H
 #define ONNX_AOT_CODEGEN_COMMON_PIPELINESTEPS_H

@@ -1,5 +1,4 @@
-//===- Pipeline.h - from linalg on tensors to host and device code -*- C++
-//-*-===//
+//===- Pipeline.h - from linalg on tensors to host and device code --------===//
 
 #ifndef ONNX_AOT_CODEGEN_GPU_PIPELINE_H
 #define ONNX_AOT_CODEGEN_GPU_PIPELINE_H

@@ -1,5 +1,4 @@
-//===- Kernel.cpp - the kernel dialect
-//--------------------------------------===//
+//===- Kernel.cpp - the kernel dialect ------------------------------------===//
 
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 

@@ -1,5 +1,4 @@
-//===- AttentionOp.cpp - shape function of Attention
-//------------------------===//
+//===- AttentionOp.cpp - shape function of Attention ----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

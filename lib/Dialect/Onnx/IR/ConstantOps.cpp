@@ -1,5 +1,4 @@
-//===- ConstantOps.cpp - verifiers and shape functions
-//--------------------------===//
+//===- ConstantOps.cpp - verifiers and shape functions --------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

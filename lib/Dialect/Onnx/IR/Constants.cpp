@@ -1,5 +1,4 @@
-//===- Constants.cpp - making small constants
-//-------------------------------===//
+//===- Constants.cpp - making small constants -----------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

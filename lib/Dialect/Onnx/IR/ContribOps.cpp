@@ -1,5 +1,4 @@
-//===- ContribOps.cpp - verifiers and shape functions
-//--------------------------===//
+//===- ContribOps.cpp - verifiers and shape functions ---------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Custom.h"
 #include "onnx-aot/Dialect/Onnx/IR/ML.h"

@@ -1,5 +1,4 @@
-//===- ControlFlowOps.cpp - verifiers and shape functions
-//-------------------===//
+//===- ControlFlowOps.cpp - verifiers and shape functions -----------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Composite.h"
 #include "onnx-aot/Dialect/Onnx/IR/ControlFlow.h"

@@ -1,5 +1,4 @@
-//===- ConvolutionOps.cpp - verifiers and shape functions
-//-------------------===//
+//===- ConvolutionOps.cpp - verifiers and shape functions -----------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

@@ -1,5 +1,4 @@
-//===- CustomOps.cpp - verifier and shape function
-//--------------------------===//
+//===- CustomOps.cpp - verifier and shape function ------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Custom.h"
 

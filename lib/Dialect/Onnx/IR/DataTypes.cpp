@@ -1,5 +1,4 @@
-//===- DataTypes.cpp - ONNX's numbers of element types
-//----------------------===//
+//===- DataTypes.cpp - ONNX's numbers of element types --------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

@@ -1,5 +1,4 @@
-//===- Einsum.cpp - equations of Einsum
-//-------------------------------------===//
+//===- Einsum.cpp - equations of Einsum -----------------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Einsum.h"
 

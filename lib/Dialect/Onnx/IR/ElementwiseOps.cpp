@@ -1,5 +1,4 @@
-//===- ElementwiseOps.cpp - verifiers, shape functions, folders
-//--------------===//
+//===- ElementwiseOps.cpp - verifiers, shape functions, folders -----------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

@@ -1,5 +1,4 @@
-//===- LogicalOps.cpp - verifiers, shape functions, folders
-//------------------===//
+//===- LogicalOps.cpp - verifiers, shape functions, folders ---------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

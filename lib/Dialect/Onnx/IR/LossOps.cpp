@@ -1,5 +1,4 @@
-//===- LossOps.cpp - verifiers and shape functions
-//---------------------------===//
+//===- LossOps.cpp - verifiers and shape functions ------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

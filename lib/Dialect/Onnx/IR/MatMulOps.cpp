@@ -1,5 +1,4 @@
-//===- MatMulOps.cpp - verifiers and shape functions
-//------------------------===//
+//===- MatMulOps.cpp - verifiers and shape functions ----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Einsum.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"

@@ -1,5 +1,4 @@
-//===- NormalizationOps.cpp - verifiers and shape functions
-//------------------===//
+//===- NormalizationOps.cpp - verifiers and shape functions ---------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

@@ -1,5 +1,4 @@
-//===- OnnxDialect.cpp - the onnx dialect
-//-----------------------------------===//
+//===- OnnxDialect.cpp - the onnx dialect ---------------------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

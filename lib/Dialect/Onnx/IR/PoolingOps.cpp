@@ -1,5 +1,4 @@
-//===- PoolingOps.cpp - verifiers and shape functions
-//-----------------------===//
+//===- PoolingOps.cpp - verifiers and shape functions ---------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

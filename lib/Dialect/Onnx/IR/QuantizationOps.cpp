@@ -1,5 +1,4 @@
-//===- QuantizationOps.cpp - verifiers and shape functions
-//------------------===//
+//===- QuantizationOps.cpp - verifiers and shape functions ----------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/Quantization.h"

@@ -1,5 +1,4 @@
-//===- QuantizedProducts.cpp - quantized products as integer products
-//-------===//
+//===- QuantizedProducts.cpp - quantized products as integer products -----===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/Quantization.h"

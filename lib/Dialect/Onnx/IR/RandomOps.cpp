@@ -1,5 +1,4 @@
-//===- RandomOps.cpp - verifiers and shape functions
-//------------------------===//
+//===- RandomOps.cpp - verifiers and shape functions ----------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

@@ -1,5 +1,4 @@
-//===- RecurrentOps.cpp - verifiers and shape functions
-//---------------------===//
+//===- RecurrentOps.cpp - verifiers and shape functions -------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

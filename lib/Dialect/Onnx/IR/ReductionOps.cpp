@@ -1,5 +1,4 @@
-//===- ReductionOps.cpp - verifiers and shape functions
-//----------------------===//
+//===- ReductionOps.cpp - verifiers and shape functions -------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 

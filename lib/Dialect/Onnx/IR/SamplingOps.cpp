@@ -1,5 +1,4 @@
-//===- SamplingOps.cpp - shape functions of Resize and grids
-//----------------===//
+//===- SamplingOps.cpp - shape functions of Resize and grids --------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Sampling.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

@@ -1,5 +1,4 @@
-//===- SequenceOps.cpp - verifiers and shape functions
-//----------------------===//
+//===- SequenceOps.cpp - verifiers and shape functions --------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Composite.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"

@@ -1,5 +1,4 @@
-//===- Shape.cpp - symbolic dimensions of onnx tensors
-//----------------------===//
+//===- Shape.cpp - symbolic dimensions of onnx tensors --------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Shape.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"

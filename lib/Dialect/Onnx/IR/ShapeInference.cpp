@@ -1,5 +1,4 @@
-//===- ShapeInference.cpp - helpers of shape functions
-//----------------------===//
+//===- ShapeInference.cpp - helpers of shape functions --------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"

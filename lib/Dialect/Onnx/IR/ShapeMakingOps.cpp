@@ -1,5 +1,4 @@
-//===- ShapeMakingOps.cpp - the rest of the Shape category
-//------------------===//
+//===- ShapeMakingOps.cpp - the rest of the Shape category ----------------===//
 //
 // Ops that make tensors, and those that keep their input's shape or select from
 // it.

@@ -1,5 +1,4 @@
-//===- ShapeMovingOps.cpp - ops of the Shape category that move elements
-//----===//
+//===- ShapeMovingOps.cpp - ops of the Shape category that move elements --===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

@@ -1,5 +1,4 @@
-//===- ShapeOps.cpp - ops that read or change only the shape
-//----------------===//
+//===- ShapeOps.cpp - ops that read or change only the shape --------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

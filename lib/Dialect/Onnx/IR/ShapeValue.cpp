@@ -1,5 +1,4 @@
-//===- ShapeValue.cpp - integer tensors known at compile time
-//---------------===//
+//===- ShapeValue.cpp - integer tensors known at compile time -------------===//
 //
 // Exported models compute shapes with tensor ops: Shape -> Gather -> Concat ->
 // Reshape. This evaluates such chains over symbolic dimensions.

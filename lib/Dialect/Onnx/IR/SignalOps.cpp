@@ -1,5 +1,4 @@
-//===- SignalOps.cpp - shape functions of Fourier transforms
-//----------------===//
+//===- SignalOps.cpp - shape functions of Fourier transforms --------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"

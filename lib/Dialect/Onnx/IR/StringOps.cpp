@@ -1,5 +1,4 @@
-//===- StringOps.cpp - shape functions of ops on strings
-//--------------------===//
+//===- StringOps.cpp - shape functions of ops on strings ------------------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/ShapeInference.h"
 #include "onnx-aot/Dialect/Onnx/IR/Strings.h"

@@ -1,5 +1,4 @@
-//===- Window.cpp - geometry of convolution and pooling windows
-//-------------===//
+//===- Window.cpp - geometry of convolution and pooling windows -----------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Window.h"
 

@@ -1,5 +1,4 @@
-//===- GradientOps.cpp - shape functions
-//---------------------------------------===//
+//===- GradientOps.cpp - shape functions ----------------------------------===//
 
 #include "onnx-aot/Dialect/Train/IR/Train.h"
 

@@ -1,5 +1,4 @@
-//===- OptimizerOps.cpp - shape functions
-//--------------------------------------===//
+//===- OptimizerOps.cpp - shape functions ---------------------------------===//
 
 #include "onnx-aot/Dialect/Train/IR/Train.h"
 

@@ -1,5 +1,4 @@
-//===- Draw.h - what tells random draws apart --------------------*- C++
-//-*-===//
+//===- Draw.h - what tells random draws apart -------------------*- C++ -*-===//
 
 #ifndef ONNX_AOT_DIALECT_ONNX_IR_DRAW_H
 #define ONNX_AOT_DIALECT_ONNX_IR_DRAW_H
