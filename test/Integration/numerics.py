@@ -95,6 +95,10 @@ case("Add", [empty(0, 3), empty(1, 3)], empty(0, 3))
 case("Mul", [empty(2, 0, 1), f32(1, 2)], empty(2, 0, 2))
 case("Split", [f32(1, 2, 3), i64(0, 3, 0)], f32(), f32(1, 2, 3), f32())
 
+# Nothing at all along a dimension that is short enough to unroll.
+case("Greater", [empty(0, 4, 5, 17), f32(1)], np.zeros((0, 4, 5, 17), bool))
+case("Greater", [empty(4, 0, 5, 17), f32(1)], np.zeros((4, 0, 5, 17), bool))
+
 # ---- NaN ----------------------------------------------------------------------------------------------
 
 case("Relu", [f32(NAN, -1, INF)], f32(NAN, 0, INF))

@@ -167,7 +167,7 @@ void KernelEmitter::emitSteps(unsigned dim, Value lower, Value upper,
   int64_t units = isLane                      ? tiling.vectors
                   : (int)dim == tiling.rowDim ? tiling.rows
                   : llvm::is_contained(tiling.unrolled, dim)
-                      ? getStaticSize(dim)
+                      ? std::max<int64_t>(getStaticSize(dim), 1)
                       : 1;
   auto inScope = [&](Extent extent) {
     scopes.emplace_back();
