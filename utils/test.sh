@@ -28,6 +28,7 @@ suites=(
   contrib
   custom-ops
   training
+  training-losses
   gradients
   gpu
   gpu-mutations
@@ -78,6 +79,7 @@ suite() {
     custom-ops) python test/Integration/custom_ops.py ;;
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
+    training-losses) python test/Integration/training_losses.py ;;
     gradients) python test/Integration/gradients.py ;;
     levels) python test/Integration/levels.py --models "$models" ;;
     docs) python utils/update-docs.py --check ;;

@@ -68,6 +68,9 @@ static std::vector<UsedFile> listInputs(const CompilerInvocation &invocation) {
     files.push_back({"the cost model", invocation.tuningFile});
   for (const std::string &library : invocation.libraries)
     files.push_back({"the library", library});
+  if (invocation.training)
+    for (const std::string &loss : invocation.training->getLossFiles())
+      files.push_back({"the loss", loss});
   return files;
 }
 
@@ -134,6 +137,10 @@ void onnx_aot::checkFiles(const CompilerInvocation &invocation,
   std::vector<UsedFile> outputs = listOutputs(invocation);
   if (!fs::exists(invocation.input))
     problems.add("there is no file '" + invocation.input + "'");
+  if (invocation.training)
+    for (const std::string &loss : invocation.training->getLossFiles())
+      if (!fs::exists(loss))
+        problems.add("there is no file '" + loss + "' for the loss");
   std::set<std::string> folders; // each is told once
   for (const UsedFile &output : outputs)
     if (output.what != "a dump") // its folder is made

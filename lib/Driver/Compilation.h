@@ -43,6 +43,8 @@ private:
   /// All of a training module: its programs one after the other.
   mlir::LogicalResult runTraining();
   mlir::LogicalResult prepareTraining(TrainingBuilder &builder);
+  /// The graph of a file that is a loss; null after an error.
+  mlir::OwningOpRef<mlir::ModuleOp> importLoss(llvm::StringRef path);
   /// Takes the model's file into the descriptor.
   mlir::LogicalResult keepModel();
   mlir::LogicalResult emitTraining(const TrainingBuilder &builder);

@@ -25,6 +25,42 @@ static bool hasComposites(ModuleOp module) {
                    llvm::any_of(entry.getResultTypes(), isComposite));
 }
 
+/// Adds passes that find types, and what sizes decide; no value of a parameter
+/// is folded into others.
+static void addInference(PassManager &manager,
+                         const TrainingOptions &training) {
+  if (training.widensFloats) {
+    manager.addPass(createWidenFloats());
+    manager.addPass(createInferShapes());
+  }
+  FoldConstantsOptions decided;
+  decided.smallIntegersOnly = true;
+  manager.addPass(createFoldConstants(decided));
+  // Only tensors of known rank have gradients.
+  manager.addPass(createDecideBranches());
+}
+
+OwningOpRef<ModuleOp> Compilation::importLoss(StringRef path) {
+  ImportOptions options;
+  options.customOps = invocation.customOps;
+  OwningOpRef<ModuleOp> graph = importOnnxModel(path, &context, options);
+  if (!graph)
+    return {};
+  // Of the dimensions that are fixed, it may have some.
+  auto symbols = (*graph)->getAttrOfType<ArrayAttr>(onnx::kSymbolsAttr);
+  SpecializeDimsOptions fixed;
+  for (const auto &[name, size] : invocation.dims)
+    if (symbols && llvm::is_contained(symbols, StringAttr::get(&context, name)))
+      fixed.dims.push_back(name + "=" + std::to_string(size));
+  PassManager manager(&context, ModuleOp::getOperationName());
+  manager.addPass(createSpecializeDims(fixed));
+  manager.addPass(createInferShapes());
+  addInference(manager, *invocation.training);
+  if (failed(manager.run(*graph)))
+    return {};
+  return graph;
+}
+
 LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
   progress.begin(Phase::Import);
   if (failed(import()))
@@ -39,8 +75,6 @@ LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
   if (invocation.printPhase == Phase::Import)
     return success();
   progress.begin(Phase::Optimize);
-  // Types, and what sizes decide; no value of a parameter is folded into
-  // others.
   auto infer = [&](PassManager &manager) {
     // The importer has fixed the dimensions of an ONNX model.
     if (!invocation.dims.empty() && isMlirFile(invocation.input)) {
@@ -49,19 +83,12 @@ LogicalResult Compilation::prepareTraining(TrainingBuilder &builder) {
         options.dims.push_back(name + "=" + std::to_string(size));
       manager.addPass(createSpecializeDims(options));
     }
-    if (invocation.training->widensFloats) {
-      manager.addPass(createWidenFloats());
-      manager.addPass(createInferShapes());
-    }
-    FoldConstantsOptions decided;
-    decided.smallIntegersOnly = true;
-    manager.addPass(createFoldConstants(decided));
-    // Only tensors of known rank have gradients.
-    manager.addPass(createDecideBranches());
+    addInference(manager, *invocation.training);
     if (!hasComposites(*module))
       manager.addPass(createSplitComposites());
   };
-  if (failed(runPasses(infer)) || failed(builder.prepare(*module)))
+  auto readLoss = [&](StringRef path) { return importLoss(path); };
+  if (failed(runPasses(infer)) || failed(builder.prepare(*module, readLoss)))
     return failure();
   return runPasses([&](PassManager &manager) {
     if (invocation.optLevel >= 1) {

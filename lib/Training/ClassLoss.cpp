@@ -10,7 +10,7 @@ using namespace onnx_aot;
 namespace {
 
 /// Cross-entropy of scores, or negative log likelihood of log probabilities.
-class ClassLoss : public LossTerm {
+class ClassLoss : public FormulaLoss {
 public:
   explicit ClassLoss(Spec &spec) : isNll(spec.getName() == "nll") {
     targetName = "labels";
@@ -208,6 +208,6 @@ ArrayRef<StringRef> onnx_aot::getClassLossNames() {
   return names;
 }
 
-std::unique_ptr<LossTerm> onnx_aot::createClassLoss(Spec &spec) {
+std::unique_ptr<FormulaLoss> onnx_aot::createClassLoss(Spec &spec) {
   return std::make_unique<ClassLoss>(spec);
 }

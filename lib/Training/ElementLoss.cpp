@@ -12,7 +12,7 @@ namespace {
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
 /// A loss of each element of an output and a target of the same shape, reduced.
-class ElementLoss : public LossTerm {
+class ElementLoss : public FormulaLoss {
 public:
   using Formula = Value (*)(OpMaker &, const ElementLoss &, Value x, Value t);
 
@@ -115,7 +115,7 @@ ArrayRef<StringRef> onnx_aot::getElementLossNames() {
   return names;
 }
 
-std::unique_ptr<LossTerm> onnx_aot::createElementLoss(Spec &spec) {
+std::unique_ptr<FormulaLoss> onnx_aot::createElementLoss(Spec &spec) {
   auto make = [&](ElementLoss::Formula formula) {
     return std::make_unique<ElementLoss>(spec, formula);
   };

@@ -59,23 +59,23 @@ TrainingBuilder::create(const TrainingOptions &options) {
   return builder;
 }
 
-LogicalResult TrainingBuilder::prepare(ModuleOp model) {
+LogicalResult TrainingBuilder::prepare(ModuleOp model, LossReader readLoss) {
   auto entry = model.lookupSymbol<func::FuncOp>("main");
   if (!entry || entry.getBody().empty() ||
       !isa<func::ReturnOp>(entry.getBody().front().getTerminator()))
     return model.emitError("the model has no entry function 'main'");
-  if (failed(addLoss(model)) || failed(chooseParameters(model)))
+  if (failed(addLoss(model, readLoss)) || failed(chooseParameters(model)))
     return failure();
   describeModel(model);
   moveParameters(model);
   return success();
 }
 
-LogicalResult TrainingBuilder::addLoss(ModuleOp model) {
+LogicalResult TrainingBuilder::addLoss(ModuleOp model, LossReader readLoss) {
   auto entry = model.lookupSymbol<func::FuncOp>("main");
   std::vector<std::string> targets;
   unsigned numModelInputs = entry.getNumArguments();
-  if (failed(loss->append(entry, targets)))
+  if (failed(loss->append(entry, readLoss, targets)))
     return failure();
   numInputs = entry.getNumArguments();
   for (unsigned i = 0; i < numInputs; ++i) {

@@ -604,8 +604,8 @@ def no_gradient(context):
     check_refusal(context, ["--train", "--loss=none", "--check"], "no gradient", model=model)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(tests=TESTS, doc=__doc__):
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     harness.add_build_argument(parser)
     parser.add_argument("--filter", default="", help="only tests whose name this expression finds")
     parser.add_argument("--verbose", action="store_true", help="name the tests that pass, too")
@@ -613,7 +613,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         context = Context(options, pathlib.Path(folder))
-        for name, function in TESTS.items():
+        for name, function in tests.items():
             if not re.search(options.filter, name):
                 continue
             try:

@@ -109,8 +109,8 @@ struct Flags {
       cl::desc(
           "What training minimises: mse, l1, smooth-l1, huber, "
           "bce-with-logits, kl-div, cross-entropy or nll with options as in "
-          "cross-entropy:label_smoothing=0.1, or none if an output is the "
-          "loss; several are added")};
+          "cross-entropy:label_smoothing=0.1, an ONNX file that computes it "
+          "(FILE.onnx), or none if an output is the loss; several are added")};
   cl::opt<std::string> optimizer{
       "optimizer", cl::value_desc("SPEC"), cl::init("adamw"), cl::cat(category),
       cl::desc(

@@ -21,8 +21,9 @@ namespace onnx_aot {
 
 /// What a user chooses about training.
 struct TrainingOptions {
-  /// Terms of the loss: "mse", "cross-entropy:label_smoothing=0.1", ...; "none"
-  /// means that an output of the model is the loss.
+  /// Terms of the loss: "mse", "cross-entropy:label_smoothing=0.1", ...; the
+  /// path of an ONNX file that computes it; "none" means that an output of the
+  /// model is the loss.
   std::vector<std::string> losses;
   /// "adamw:weight_decay=0.01"; "none" for no optimizer program.
   std::string optimizer = "none";
@@ -37,7 +38,15 @@ struct TrainingOptions {
   bool widensFloats = false;
   /// Keep the model's file in the module, for exports.
   bool keepModel = true;
+
+  /// The paths among the losses.
+  std::vector<std::string> getLossFiles() const;
 };
+
+/// Gives the module of a loss that is a file, in the model's context; null
+/// after an error.
+using LossReader =
+    llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(llvm::StringRef path)>;
 
 /// One program before code is generated for it.
 struct TrainingProgram {
@@ -61,7 +70,7 @@ public:
   /// into arguments. The module comes from the importer with inferred types and
   /// named initializers. Fails with an error at every node that has no
   /// gradient.
-  llvm::LogicalResult prepare(mlir::ModuleOp model);
+  llvm::LogicalResult prepare(mlir::ModuleOp model, LossReader readLoss);
 
   /// Makes the programs from the prepared model.
   mlir::FailureOr<std::vector<TrainingProgram>>
@@ -79,7 +88,7 @@ private:
   friend class Program;
   TrainingBuilder();
 
-  llvm::LogicalResult addLoss(mlir::ModuleOp model);
+  llvm::LogicalResult addLoss(mlir::ModuleOp model, LossReader readLoss);
   llvm::LogicalResult chooseParameters(mlir::ModuleOp model);
   void moveParameters(mlir::ModuleOp model);
   void describeModel(mlir::ModuleOp model);
