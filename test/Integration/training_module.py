@@ -127,7 +127,7 @@ class TrainingModule:
                 assert dim == size if dim >= 0 else symbols.setdefault(-dim - 1, size) == size, (info.name, array.shape)
             arrays.append(array)
         values = (C.c_int64 * max(1, module.num_symbols))(*[symbols[i] for i in range(module.num_symbols)])
-        dims = (C.c_int64 * 64)()
+        dims = (C.c_int64 * max(1, sum(module.outputs[i].rank for i in range(module.num_outputs))))()
         arena_bytes = C.c_uint64()
         assert module.plan(values, dims, C.byref(arena_bytes)) == 0
         outputs, position = [], 0
