@@ -108,6 +108,7 @@ single("Einsum", {"a": ["B", "I", "J"], "b": ["B", "J2", "K"]}, None, {"equation
 single("InstanceNormalization", {"x": ["N", "C", "L"]}, s=weight(3), b=weight(3))
 single("BatchNormalization", {"x": ["N", "C", "L"]}, s=weight(3), b=weight(3), m=weight(3), v=weight(3) + 2)
 single("Conv", {**IMAGE, "w": [3, 2, 1, 1], "b": ["B"]}, "Conv with a bias")
+single("Conv", {"x": ["N", "C", "H", "W"]}, "Conv of groups", {"group": 2}, w=weight(4, 2, 1, 1))
 single("GridSample", {"x": ["N", 1, "H", "W"], "g": ["M", 3, 3, "S"]})
 single("Det", {"x": ["M", "N"]})
 single("Squeeze", {"x": ["M", "N"]}, None, None, axes=i64(0))

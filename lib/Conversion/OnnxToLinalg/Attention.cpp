@@ -72,13 +72,6 @@ HeadTensor AttentionBuilder::getHeads(Value tensor,
                                       std::optional<uint64_t> heads) {
   if (cast<RankedTensorType>(tensor.getType()).getRank() == 4)
     return {tensor, false};
-  IndexBuilder b(builder, loc);
-  Value size = b.get(tensor::getMixedSize(builder, loc, tensor, 2));
-  Value count = b.constant(*heads);
-  createCheck(builder, op,
-              b.compare(arith::CmpIPredicate::eq,
-                        b.mul(b.div(size, count), count), size),
-              "the hidden size does not divide into heads");
   return {splitDim(builder, loc, tensor, 2, *heads), true};
 }
 

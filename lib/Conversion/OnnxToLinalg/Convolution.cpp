@@ -2,6 +2,7 @@
 
 #include "Contraction.h"
 #include "ConvolutionLowering.h"
+#include "ShapeScalars.h"
 #include "WindowLowering.h"
 #include "ZeroPoints.h"
 
@@ -70,6 +71,14 @@ Value onnx_aot::splitDim(OpBuilder &builder, Location loc, Value tensor,
       continue;
     }
     reassociation.back().push_back(next++);
+    if (type.isDynamicDim(i)) {
+      IndexBuilder b(builder, loc);
+      createCheck(
+          builder, loc,
+          b.compare(arith::CmpIPredicate::eq,
+                    b.rem(b.get(sizes[i]), b.constant(group)), b.constant(0)),
+          "a dimension does not divide into " + Twine(group) + " groups");
+    }
     shape.append({group, type.isDynamicDim(i) ? ShapedType::kDynamic
                                               : type.getDimSize(i) / group});
     split.push_back(builder.getIndexAttr(group));

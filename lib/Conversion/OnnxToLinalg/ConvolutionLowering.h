@@ -50,7 +50,8 @@ void populateConvGradientPatterns(const LoweringContext &lowering,
 mlir::Value addBias(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value y,
                     mlir::Value bias, int64_t channel, mlir::Type elementType);
 
-/// Splits dimension `dim` into (group, size / group).
+/// Splits dimension `dim` into (group, size / group); where the run finds that
+/// it does not divide, it ends with an error.
 mlir::Value splitDim(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value tensor, int64_t dim, int64_t group);
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ConvolutionLowering.h"
 #include "Statistics.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -41,6 +42,15 @@ namespace {
 
 //===--- Over channels ----------------------------------------------------===//
 
+/// Each parameter has an element for each channel of x.
+void checkChannels(OpBuilder &builder, Operation *op, Value x,
+                   ValueRange parameters) {
+  OpFoldResult channels = tensor::getMixedSize(builder, op->getLoc(), x, 1);
+  for (Value parameter : parameters)
+    checkSize(builder, op, parameter, 0, channels,
+              "a parameter and the channels");
+}
+
 struct LowerBatchNormalization : OnnxLowering<onnx::BatchNormalizationOp> {
   using OnnxLowering::OnnxLowering;
   LogicalResult
@@ -57,10 +67,7 @@ struct LowerBatchNormalization : OnnxLowering<onnx::BatchNormalizationOp> {
       types.push_back(getElementTypeOrSelf(operand));
     SmallVector<bool> reduced(rank, true);
     reduced[1] = false;
-    for (Value parameter : adaptor.getOperands().drop_front())
-      checkSize(rewriter, op, parameter, 0,
-                tensor::getMixedSize(rewriter, loc, x, 1),
-                "a parameter and the channels");
+    checkChannels(rewriter, op, x, adaptor.getOperands().drop_front());
     Statistics statistics(rewriter, loc, x, reduced, getWidest(types));
 
     Value mean = adaptor.getInputMean(), variance = adaptor.getInputVar();
@@ -106,10 +113,7 @@ struct LowerInstanceNormalization
     auto type = cast<RankedTensorType>(x.getType());
     SmallVector<bool> reduced(type.getRank(), true);
     reduced[0] = reduced[1] = false;
-    for (Value parameter : {adaptor.getScale(), adaptor.getB()})
-      checkSize(rewriter, op, parameter, 0,
-                tensor::getMixedSize(rewriter, op.getLoc(), x, 1),
-                "a parameter and the channels");
+    checkChannels(rewriter, op, x, {adaptor.getScale(), adaptor.getB()});
     Statistics statistics(rewriter, op.getLoc(), x, reduced,
                           getComputeType(type.getElementType()));
     Value mean = statistics.createMean();
@@ -141,10 +145,9 @@ struct LowerGroupNormalization : OnnxLowering<onnx::GroupNormalizationOp> {
       split.push_back(dim == 1  ? ReassociationIndices{1, 2}
                       : dim < 1 ? ReassociationIndices{dim}
                                 : ReassociationIndices{dim + 1});
-    Value x = splitDim(rewriter, loc, adaptor.getX(), 1, groups, split);
-    SmallVector<ReassociationIndices> both{{0, 1}};
-    Value scale = splitDim(rewriter, loc, adaptor.getScale(), 0, groups, both);
-    Value bias = splitDim(rewriter, loc, adaptor.getBias(), 0, groups, both);
+    Value x = splitDim(rewriter, loc, adaptor.getX(), 1, groups);
+    Value scale = splitDim(rewriter, loc, adaptor.getScale(), 0, groups);
+    Value bias = splitDim(rewriter, loc, adaptor.getBias(), 0, groups);
 
     SmallVector<bool> reduced(rank + 1, true);
     reduced[0] = reduced[1] = false;
@@ -169,36 +172,6 @@ struct LowerGroupNormalization : OnnxLowering<onnx::GroupNormalizationOp> {
     rewriter.replaceOp(
         op, castToOnnxType(rewriter, loc, result, op.getY().getType()));
     return success();
-  }
-
-private:
-  /// Splits dimension `dim` of size n into (groups, n / groups).
-  static Value splitDim(OpBuilder &builder, Location loc, Value tensor,
-                        int64_t dim, int64_t groups,
-                        ArrayRef<ReassociationIndices> split) {
-    auto type = cast<RankedTensorType>(tensor.getType());
-    SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, tensor);
-    AffineExpr size = builder.getAffineSymbolExpr(0);
-    OpFoldResult inGroup = affine::makeComposedFoldedAffineApply(
-        builder, loc, AffineMap::get(0, 1, size.floorDiv(groups)), sizes[dim]);
-    Value total = getValueOrCreateConstantIndexOp(builder, loc, sizes[dim]);
-    Value parts = arith::ConstantIndexOp::create(builder, loc, groups);
-    Value rest = builder.createOrFold<arith::RemSIOp>(loc, total, parts);
-    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-    createCheck(builder, loc,
-                builder.createOrFold<arith::CmpIOp>(
-                    loc, arith::CmpIPredicate::eq, rest, zero),
-                "the channels do not divide into groups");
-    SmallVector<int64_t> shape(type.getShape());
-    shape.insert(shape.begin() + dim + 1, type.isDynamicDim(dim)
-                                              ? ShapedType::kDynamic
-                                              : shape[dim] / groups);
-    shape[dim] = groups;
-    sizes.insert(sizes.begin() + dim + 1, inGroup);
-    sizes[dim] = builder.getIndexAttr(groups);
-    return tensor::ExpandShapeOp::create(
-        builder, loc, RankedTensorType::get(shape, type.getElementType()),
-        tensor, split, sizes);
   }
 };
 
