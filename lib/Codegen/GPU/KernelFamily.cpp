@@ -37,6 +37,26 @@ SmallVector<unsigned> getResultOrder(const KernelAnalysis &kernel) {
   return rest;
 }
 
+Value ResultFamily::emitBlocks(const KernelAnalysis &kernel,
+                               const HostSizes &host) const {
+  Value points = host.product(kernel.getDomain().getParallelDims());
+  return host.minimum(host.ceilDiv(points, threads), kMaxBlocks);
+}
+
+void ResultFamily::emit(KernelWriter &w) const {
+  const KernelAnalysis &kernel = w.analysis();
+  SmallVector<unsigned> order = getResultOrder(kernel);
+  Value first =
+      w.add(w.mul(w.blockIndex(), w.constant(threads)), w.threadIndex());
+  Value stride = w.mul(w.gridSize(), w.constant(threads));
+  w.loop(first, w.product(order), stride, {}, [&](Value linear, ValueRange) {
+    Point point(kernel.getDomain().getNumDims());
+    w.delinearize(linear, order, point);
+    emitResult(w, point);
+    return SmallVector<Value>();
+  });
+}
+
 Value HostSizes::constant(int64_t value) const {
   return arith::ConstantIndexOp::create(builder, value);
 }

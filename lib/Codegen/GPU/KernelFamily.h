@@ -60,6 +60,24 @@ constexpr int64_t kMaxBlocks = 1 << 16;
 /// The parallel dimensions in the order in which results lie in memory.
 llvm::SmallVector<unsigned> getResultOrder(const KernelAnalysis &kernel);
 
+/// A family whose threads each compute whole results, one after the other.
+class ResultFamily : public KernelFamily {
+public:
+  explicit ResultFamily(int64_t threads) : threads(threads) {}
+
+  int64_t getThreads(const KernelAnalysis &) const override { return threads; }
+  mlir::Value emitBlocks(const KernelAnalysis &kernel,
+                         const HostSizes &host) const override;
+  void emit(KernelWriter &w) const override;
+
+private:
+  /// Computes and stores the results at `point`, whose reduction dimensions
+  /// are open.
+  virtual void emitResult(KernelWriter &w, Point &point) const = 0;
+
+  int64_t threads;
+};
+
 } // namespace onnx_aot::gpu_kernel
 
 #endif // ONNX_AOT_CODEGEN_GPU_KERNELFAMILY_H

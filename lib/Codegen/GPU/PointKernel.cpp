@@ -15,36 +15,15 @@ namespace onnx_aot::gpu_kernel {
 
 namespace {
 
-struct PointFamily final : KernelFamily {
-  static constexpr int64_t kThreads = 256;
+struct PointFamily final : ResultFamily {
+  PointFamily() : ResultFamily(/*threads=*/256) {}
 
   StringRef getName() const override { return "point"; }
   bool matches(const KernelAnalysis &) const override { return true; }
-  int64_t getThreads(const KernelAnalysis &) const override { return kThreads; }
-
-  Value emitBlocks(const KernelAnalysis &kernel,
-                   const HostSizes &host) const override {
-    Value points = host.product(kernel.getDomain().getParallelDims());
-    return host.minimum(host.ceilDiv(points, kThreads), kMaxBlocks);
-  }
-
-  void emit(KernelWriter &w) const override {
-    const KernelAnalysis &kernel = w.analysis();
-    SmallVector<unsigned> order = getResultOrder(kernel);
-    Value first =
-        w.add(w.mul(w.blockIndex(), w.constant(kThreads)), w.threadIndex());
-    Value stride = w.mul(w.gridSize(), w.constant(kThreads));
-    w.loop(first, w.product(order), stride, {}, [&](Value linear, ValueRange) {
-      Point point(kernel.getDomain().getNumDims());
-      w.delinearize(linear, order, point);
-      emitPoint(w, point);
-      return SmallVector<Value>();
-    });
-  }
 
 private:
   /// The reductions in order, then what is stored.
-  static void emitPoint(KernelWriter &w, Point point) {
+  void emitResult(KernelWriter &w, Point &point) const override {
     const KernelAnalysis &kernel = w.analysis();
     for (linalg::GenericOp op : kernel.getOps())
       if (!isPointwise(op)) {
