@@ -10,7 +10,8 @@
 
 #include "Loss.h"
 
-#include "mlir/IR/AttrTypeSubElements.h"
+#include "onnx-aot/Dialect/Onnx/IR/ReplaceSizes.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -134,19 +135,7 @@ void GraphInliner::renameSymbols() {
     sizes[expr] = getAffineSymbolExpr(
         onnx::getOrAddSymbol(model, isOwn ? name.getValue() : ""), context);
   }
-  AttrTypeReplacer replacer;
-  replacer.addReplacement([&](RankedTensorType type) -> std::optional<Type> {
-    if (!type.getEncoding())
-      return std::nullopt;
-    onnx::Shape shape = *onnx::getShape(type);
-    for (onnx::Dim &dim : shape)
-      if (dim.isKnown())
-        dim = onnx::Dim(dim.getExpr().replace(sizes));
-    return onnx::getTensorType(shape, type.getElementType());
-  });
-  replacer.recursivelyReplaceElementsIn(graph, /*replaceAttrs=*/true,
-                                        /*replaceLocs=*/false,
-                                        /*replaceTypes=*/true);
+  onnx::replaceSizes(graph, sizes);
 }
 
 LogicalResult GraphInliner::addTargets() {

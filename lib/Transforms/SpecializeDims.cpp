@@ -1,10 +1,10 @@
 //===- SpecializeDims.cpp - replace symbolic dimensions by constants ------===//
 
 #include "onnx-aot/Dialect/Onnx/IR/Onnx.h"
+#include "onnx-aot/Dialect/Onnx/IR/ReplaceSizes.h"
 #include "onnx-aot/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -78,19 +78,7 @@ struct SpecializeDims : onnx_aot::impl::SpecializeDimsBase<SpecializeDims> {
     if (bad)
       return signalPassFailure();
 
-    AttrTypeReplacer replacer;
-    replacer.addReplacement([&](RankedTensorType type) -> std::optional<Type> {
-      if (!type.getEncoding())
-        return std::nullopt;
-      onnx::Shape shape = *onnx::getShape(type);
-      for (onnx::Dim &dim : shape)
-        if (dim.isKnown())
-          dim = onnx::Dim(dim.getExpr().replace(sizes));
-      return onnx::getTensorType(shape, type.getElementType());
-    });
-    replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
-                                          /*replaceLocs=*/false,
-                                          /*replaceTypes=*/true);
+    onnx::replaceSizes(module, sizes);
   }
 };
 } // namespace
