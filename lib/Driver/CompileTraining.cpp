@@ -1,6 +1,5 @@
 //===- CompileTraining.cpp - the programs of a training module ------------===//
 
-#include "CheckFiles.h"
 #include "Compilation.h"
 
 #include "onnx-aot/Dialect/Train/IR/Train.h"
@@ -44,7 +43,6 @@ static void addInference(PassManager &manager,
 OwningOpRef<ModuleOp> Compilation::importLoss(StringRef path) {
   ImportOptions options;
   options.customOps = invocation.customOps;
-  options.outputs = listOutputPaths(invocation);
   OwningOpRef<ModuleOp> graph = importOnnxModel(path, &context, options);
   if (!graph)
     return {};

@@ -244,6 +244,13 @@ case("matmulintegertofloat", "MatMulIntegerToFloat",
      [A8, W8, f32(0.02), np.abs(normal(4)), u8(120), np.zeros(4, np.int8), normal(4)], weights=[1, 3, 5, 6])
 case("dynamicquantizematmul", "DynamicQuantizeMatMul", [normal(3, 5), W8, f32(0.01), np.array(3, np.int8), normal(4)],
      weights=[1, 2, 3, 4])
+# onnxruntime rounds inputs and states to bytes on the way, which this only approximates.
+for kind, shape in (("tensor", (2,)), ("column", (2, 16))):
+    case(f"dynamicquantizelstm-{kind}", "DynamicQuantizeLSTM",
+         [normal(5, 3, 6), whole(-60, 60, 2, 6, 16, dtype=np.int8), whole(-60, 60, 2, 4, 16, dtype=np.int8), 0.1 * normal(2, 32),
+          None, normal(2, 3, 4), None, None, np.full(shape, 0.01, np.float32), np.zeros(shape, np.int8),
+          np.full(shape, 0.008, np.float32), np.zeros(shape, np.int8)],
+         outputs=3, weights=[1, 2, 3, 8, 9, 10, 11], atol=0.03, tolerance=0.03, hidden_size=4, direction="bidirectional")
 case("qgemm", "QGemm", [A8, *PARAMETERS[0], W8, f32(0.01), np.array(0, np.int8), whole(-100, 100, 4), *PARAMETERS[1]],
      weights=[3, 4, 5, 6], atol=1)
 case("qgemm-float", "QGemm", [A8, *PARAMETERS[0], W8.T.copy(), f32(0.01), np.array(0, np.int8)], weights=[3, 4, 5],

@@ -187,6 +187,51 @@ static LogicalResult writeDynamicQuantizeMatMul(FunctionWriter &writer) {
   return success();
 }
 
+/// Weights of an LSTM from bytes of (direction, input, 4 * hidden), with a
+/// scale and a zero point for each direction, or for each of its columns.
+static FailureOr<Name> addLstmWeights(FunctionWriter &writer, unsigned weights,
+                                      unsigned scale, unsigned point) {
+  Type f32 = writer.getElementType(scale);
+  int64_t rank = writer.getRank(scale);
+  if (writer.getRank(weights) != 3 || rank < 1 || rank > 2 || !f32.isF32())
+    return FailureOr<Name>(writer.refuse(
+        "its weights must have rank 3, with float32 scales of rank 1 or 2"));
+  auto spread = [&](unsigned index) {
+    Name value = writer.convert(writer.input(index), f32);
+    return writer.add("Unsqueeze", {value, rank == 1 ? writer.integers({1, 2})
+                                                     : writer.integers({1})});
+  };
+  Name value = writer.convert(writer.input(weights), f32);
+  if (writer.has(point))
+    value = writer.add("Sub", {value, spread(point)});
+  value = writer.add("Mul", {value, spread(scale)});
+  return writer.transpose(value, {0, 2, 1});
+}
+
+/// x, w, r, b, sequence_lens, initial_h, initial_c, p, w_scale, w_zero_point,
+/// r_scale, r_zero_point. Inputs are not rounded to bytes, as onnxruntime does:
+/// the result is the one that it approximates.
+static LogicalResult writeDynamicQuantizeLSTM(FunctionWriter &writer) {
+  if (!writer.has(8) || !writer.has(10))
+    return writer.refuse("it needs the scales of its weights");
+  FailureOr<Name> w = addLstmWeights(writer, 1, 8, 9);
+  if (failed(w))
+    return failure();
+  FailureOr<Name> r = addLstmWeights(writer, 2, 10, 11);
+  if (failed(r))
+    return failure();
+  std::vector<Name> inputs{writer.input(0), *w, *r};
+  for (unsigned index = 3; index < 8; ++index)
+    inputs.push_back(writer.has(index) ? writer.input(index) : Name());
+  SmallVector<Name> results = writer.addMany(
+      "LSTM", inputs, 3,
+      writer.pick({"activations", "activation_alpha", "activation_beta", "clip",
+                   "direction", "hidden_size", "input_forget"}));
+  for (auto [index, result] : llvm::enumerate(results))
+    writer.result(index, result);
+  return success();
+}
+
 /// a, a_scale, a_zero_point, b, b_scale, b_zero_point, c, y_scale, y_zero_point
 static LogicalResult writeQGemm(FunctionWriter &writer) {
   if (writer.getRank(0) != 2 || writer.getRank(3) != 2)
@@ -319,6 +364,13 @@ void addQuantizationFunctions(OperatorFunctions &list) {
         5,
         writeDynamicQuantizeMatMul,
         {}},
+       {"com.microsoft",
+        "DynamicQuantizeLSTM",
+        3,
+        12,
+        writeDynamicQuantizeLSTM,
+        {"activations", "activation_alpha", "activation_beta", "clip",
+         "direction", "hidden_size", "input_forget"}},
        {"com.microsoft",
         "QGemm",
         6,
