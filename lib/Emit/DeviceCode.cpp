@@ -17,7 +17,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Program.h"
@@ -125,21 +124,6 @@ static void initializeDevice() {
   });
 }
 
-static void runOptimizer(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 static llvm::Error emit(llvm::Module &module, llvm::TargetMachine &machine,
                         llvm::CodeGenFileType type,
                         llvm::SmallVectorImpl<char> &bytes) {
@@ -175,7 +159,7 @@ static llvm::Expected<DeviceImage> emitPtx(gpu::GPUModuleOp kernels,
   (*module)->setDataLayout(machine->createDataLayout());
   if (llvm::Error error = checkUndefined(**module))
     return error;
-  runOptimizer(**module, *machine);
+  optimizeFully(**module, *machine);
   llvm::raw_string_ostream os(problem);
   if (llvm::verifyModule(**module, &os))
     return createStringError("the kernels are invalid: " + problem);

@@ -28,10 +28,11 @@ static bool hasScalarLoops(const llvm::Module &module) {
   });
 }
 
-void onnx_aot::optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                        unsigned optLevel) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
+/// Runs the passes that `build` chooses.
+static void
+run(llvm::Module &module, llvm::TargetMachine &machine,
+    llvm::PipelineTuningOptions tuning,
+    llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build) {
   llvm::PassBuilder builder(&machine, tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -42,15 +43,28 @@ void onnx_aot::optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  build(builder).run(module, modules);
+}
 
-  llvm::ModulePassManager passes;
-  if (optLevel >= 2 && hasScalarLoops(module)) {
-    auto level = optLevel == 3 ? llvm::OptimizationLevel::O3
-                               : llvm::OptimizationLevel::O2;
-    passes = builder.buildPerModuleDefaultPipeline(level);
-  } else {
+void onnx_aot::optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                        unsigned optLevel) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
+  run(module, machine, tuning, [&](llvm::PassBuilder &builder) {
+    if (optLevel >= 2 && hasScalarLoops(module))
+      return builder.buildPerModuleDefaultPipeline(
+          optLevel == 3 ? llvm::OptimizationLevel::O3
+                        : llvm::OptimizationLevel::O2);
+    llvm::ModulePassManager passes;
     llvm::StringRef text = optLevel == 0 ? "globaldce" : cleanup;
     llvm::cantFail(builder.parsePassPipeline(passes, text));
-  }
-  passes.run(module, modules);
+    return passes;
+  });
+}
+
+void onnx_aot::optimizeFully(llvm::Module &module,
+                             llvm::TargetMachine &machine) {
+  run(module, machine, {}, [](llvm::PassBuilder &builder) {
+    return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  });
 }

@@ -65,6 +65,9 @@ std::vector<llvm::SmallVector<char, 0>> splitModule(const llvm::Module &module);
 void optimize(llvm::Module &module, llvm::TargetMachine &machine,
               unsigned optLevel);
 
+/// Runs LLVM's whole optimizer, for any target.
+void optimizeFully(llvm::Module &module, llvm::TargetMachine &machine);
+
 /// An object file in memory.
 using ObjectBuffer = llvm::SmallVector<char, 0>;
 
