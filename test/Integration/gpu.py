@@ -97,6 +97,25 @@ def pointwise_cases():
                {"x": f32("n", "m")}, some)
 
 
+def scatter_cases():
+    """Several updates to one place, whose order shows in the answer; places counted from the end."""
+    some = [{"n": 1, "m": 1}, {"n": 3, "m": 7}, {"n": 0, "m": 5}, {"n": 40, "m": 33}]
+    indices = {"i": (TensorProto.INT64, ["n", 3])}
+    for reduction in ("none", "add", "mul", "max", "min"):
+        yield Case(f"scatter_{reduction}", [node("ScatterND", "x a u", reduction=reduction)],
+                   {"x": f32(5, "m"), "a": (TensorProto.INT64, ["n", 1]), "u": f32("n", "m")}, some)
+        yield Case(f"scatter_elements_{reduction}",
+                   [node("Sub", "i two", "a"), node("ScatterElements", "x a u", axis=0, reduction=reduction)],
+                   {"x": f32(6, 4), **indices, "u": f32("n", 3)}, [{"n": 1}, {"n": 9}, {"n": 0}],
+                   {"two": np.array(2)})
+    yield Case("scatter_points", [node("ScatterND", "x a u", reduction="add")],
+               {"x": f32(4, 4, "m"), "a": (TensorProto.INT64, ["n", 5, 2]), "u": f32("n", 5, "m")}, some)
+    yield Case("scatter_inner", [node("ScatterElements", "x i u", axis=1, reduction="add")],
+               {"x": f32(50, 4), **indices, "u": f32("n", 3)}, [{"n": 1}, {"n": 50}])
+    yield Case("scatter_integers", [node("ScatterElements", "x a u", axis=0, reduction="add")],
+               {"x": (TensorProto.INT64, [4]), "a": (TensorProto.INT64, ["n"]), "u": (TensorProto.INT64, ["n"])}, some)
+
+
 def row_cases():
     some = [{"n": 1, "m": 1}, {"n": 3, "m": 33}, {"n": 0, "m": 5}, {"n": 5, "m": 1030}]
     yield Case("softmax", [node("Softmax", "x", axis=-1)], {"x": f32("n", "m")}, some)
@@ -322,7 +341,7 @@ def main():
     options = parser.parse_args()
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
-    for cases in (pointwise_cases, row_cases, contraction_cases, narrow_cases, window_cases, model_cases):
+    for cases in (pointwise_cases, scatter_cases, row_cases, contraction_cases, narrow_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:

@@ -48,34 +48,84 @@ struct EmitDeviceKernels
       return;
     calls.emplace(entry);
     SmallVector<kernel::LaunchOp> launches;
+    SmallVector<scf::ForOp> scatters;
     entry.walk([&](kernel::LaunchOp launch) { launches.push_back(launch); });
-    DenseSet<Operation *> bodies, onHost;
-    for (kernel::LaunchOp launch : launches) {
-      auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
-      bodies.insert(body);
-      SmallVector<Type> types(launch.getOperandTypes());
-      KernelAnalysis analysis(body, types, architecture);
-      if (failed(analysis.analyze())) {
-        onHost.insert(body);
-        if (report)
-          launch.emitWarning("runs on the host: ") << analysis.getReason();
-        continue;
-      }
-      lower(launch, analysis);
-    }
+    collectScatters(entry.getBody(), scatters);
+    for (kernel::LaunchOp launch : launches)
+      lowerLaunch(launch);
     for (Operation *body : bodies)
       if (!onHost.contains(body))
         body->erase();
+    for (scf::ForOp loop : scatters)
+      lowerScatter(loop);
     if (device)
       listKernels();
   }
 
 private:
+  void lowerLaunch(kernel::LaunchOp launch) {
+    auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
+    bodies.insert(body);
+    SmallVector<Type> types(launch.getOperandTypes());
+    KernelAnalysis analysis(body, types, architecture);
+    if (succeeded(analysis.analyze()))
+      return lower(launch, launch.getOperands(), analysis);
+    onHost.insert(body);
+    if (report)
+      launch.emitWarning("runs on the host: ") << analysis.getReason();
+  }
+
+  /// Loops without a launch around them are host code as a whole.
+  static void collectScatters(Region &region,
+                              SmallVectorImpl<scf::ForOp> &found) {
+    for (Block &block : region)
+      for (Operation &op : block) {
+        auto loop = dyn_cast<scf::ForOp>(op);
+        if (loop && ScatterLoops::find(loop)) {
+          found.push_back(loop);
+          continue;
+        }
+        bool launches = op.walk([](kernel::LaunchOp) {
+                            return WalkResult::interrupt();
+                          }).wasInterrupted();
+        if (launches)
+          for (Region &inner : op.getRegions())
+            collectScatters(inner, found);
+      }
+  }
+
+  /// Loops on buffers, as the body of a kernel.
+  void lowerScatter(scf::ForOp loop) {
+    SmallVector<Value> operands = ScatterLoops::find(loop)->getOperands();
+    SmallVector<Type> types(ValueRange(operands).getTypes());
+    OpBuilder b(&getContext());
+    OwningOpRef<func::FuncOp> body = func::FuncOp::create(
+        loop.getLoc(), "scatter", b.getFunctionType(types, {}));
+    Block *block = body->addEntryBlock();
+    IRMapping mapping;
+    mapping.map(operands, block->getArguments());
+    b.setInsertionPointToStart(block);
+    SetVector<Operation *> constants;
+    loop->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand) && operand.getDefiningOp() &&
+            !loop->isAncestor(operand.getDefiningOp()))
+          constants.insert(operand.getDefiningOp());
+    });
+    for (Operation *constant : constants)
+      b.clone(*constant, mapping);
+    b.clone(*loop, mapping);
+    func::ReturnOp::create(b, loop.getLoc());
+    KernelAnalysis analysis(*body, types, architecture);
+    if (succeeded(analysis.analyze()))
+      lower(loop, operands, analysis);
+  }
+
   /// What decides on the code: the body without names and the buffer types.
-  static std::string getKey(kernel::LaunchOp launch, func::FuncOp body) {
+  static std::string getKey(ArrayRef<Type> types, func::FuncOp body) {
     std::string key, text;
     llvm::raw_string_ostream stream(key), bodyStream(text);
-    for (Type type : launch.getOperandTypes())
+    for (Type type : types)
       stream << type << ';';
     OpPrintingFlags flags;
     flags.useLocalScope();
@@ -108,9 +158,9 @@ private:
     device->setAttr(kDeviceKernelsAttr, builder.getArrayAttr(kernels));
   }
 
-  Written write(kernel::LaunchOp launch, const KernelAnalysis &analysis) {
-    auto [place, isNew] =
-        written.try_emplace(getKey(launch, analysis.getKernel()));
+  Written write(const KernelAnalysis &analysis) {
+    auto [place, isNew] = written.try_emplace(
+        getKey(analysis.getTypes(), analysis.getKernel()));
     if (!isNew)
       return place->second;
     if (!device) {
@@ -127,10 +177,11 @@ private:
     return place->second = {number, &family};
   }
 
-  void lower(kernel::LaunchOp launch, const KernelAnalysis &analysis) {
-    Written kernel = write(launch, analysis);
-    ImplicitLocOpBuilder builder(launch.getLoc(), launch);
-    ValueRange operands = launch.getOperands();
+  /// Replaces host code by the call of a kernel.
+  void lower(Operation *op, ValueRange operands,
+             const KernelAnalysis &analysis) {
+    Written kernel = write(analysis);
+    ImplicitLocOpBuilder builder(op->getLoc(), op);
     auto size = [&](unsigned dim) -> Value {
       const SizeSource &source = analysis.getSize(dim);
       if (source.isConstant())
@@ -149,8 +200,8 @@ private:
         appendWord(builder, words, getScalarWord(builder, operand));
         continue;
       }
-      appendBuffer(builder, words, operand, index >= analysis.getFirstOutput(),
-                   fits);
+      appendBuffer(builder, words, operand,
+                   getAccess(analysis, index, operand), fits);
     }
     if (fits)
       cf::AssertOp::create(builder, fits,
@@ -167,7 +218,7 @@ private:
     Value grid =
         arith::IndexCastOp::create(builder, builder.getI64Type(), blocks);
     calls->call(builder, kDeviceLaunch, {number, grid, memory, count});
-    launch.erase();
+    op->erase();
   }
 
   static Value word(ImplicitLocOpBuilder &builder, int64_t value) {
@@ -192,18 +243,28 @@ private:
                : arith::ExtUIOp::create(builder, i64, value).getResult();
   }
 
+  static bool isDense(Value buffer) {
+    return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+  }
+
+  static int64_t getAccess(const KernelAnalysis &analysis, unsigned index,
+                           Value buffer) {
+    if (index < analysis.getFirstOutput())
+      return ONNX_AOT_READ;
+    // Scatters leave what they do not update, and between the rows of a view
+    // lies what belongs to others.
+    return analysis.getScatter() || !isDense(buffer)
+               ? ONNX_AOT_READ | ONNX_AOT_WRITE
+               : ONNX_AOT_WRITE;
+  }
+
   /// Address, then run-time sizes and strides, as KernelWriter takes them.
   void appendBuffer(ImplicitLocOpBuilder &builder, SmallVector<Value> &words,
-                    Value buffer, bool isOutput, Value &fits) {
+                    Value buffer, int64_t access, Value &fits) {
     auto type = cast<MemRefType>(buffer.getType());
     HostRange range = calls->getRange(builder, buffer);
-    bool isDense = type.getLayout().isIdentity();
-    // Between the rows of a view lies what belongs to others.
-    int64_t access = !isOutput ? ONNX_AOT_READ
-                     : isDense ? ONNX_AOT_WRITE
-                               : ONNX_AOT_READ | ONNX_AOT_WRITE;
     words.append({range.address, range.bytes, word(builder, access)});
-    if (!type.hasStaticShape() || !isDense) {
+    if (!type.hasStaticShape() || !isDense(buffer)) {
       Value limit = arith::ConstantIndexOp::create(builder, kMaxElements);
       Value small = arith::CmpIOp::create(builder, arith::CmpIPredicate::ule,
                                           range.elements, limit);
@@ -217,7 +278,7 @@ private:
     for (auto [axis, size] : llvm::enumerate(type.getShape()))
       if (ShapedType::isDynamic(size))
         append(metadata.getSizes()[axis]);
-    if (isDense)
+    if (isDense(buffer))
       return;
     SmallVector<int64_t> strides;
     int64_t offset;
@@ -229,6 +290,8 @@ private:
 
   func::FuncOp entry;
   std::optional<DeviceCalls> calls;
+  /// Bodies of launches; those that some launch runs on the host.
+  DenseSet<Operation *> bodies, onHost;
   gpu::GPUModuleOp device;
   llvm::StringMap<Written> written;
   int64_t numKernels = 0;

@@ -69,6 +69,8 @@ bool isDeviceOp(Operation *op) {
 }
 
 unsigned KernelAnalysis::getFirstOutput() const {
+  if (scatter)
+    return types.size() - 1;
   return types.size() - linalg::GenericOp(ops.back()).getNumDpsInits();
 }
 
@@ -83,7 +85,27 @@ KernelAnalysis::getStaticProduct(ArrayRef<unsigned> dims) const {
   return product;
 }
 
+LogicalResult KernelAnalysis::analyzeScatter(scf::ForOp loop) {
+  scatter = ScatterLoops::find(loop);
+  if (!scatter)
+    return fail("its loops have an order");
+  for (scf::ForOp inner : scatter->loops) {
+    SizeSource source;
+    if (std::optional<int64_t> size =
+            getConstantIntValue(inner.getUpperBound()))
+      source.constant = *size;
+    else
+      source.argument =
+          cast<BlockArgument>(inner.getUpperBound()).getArgNumber();
+    sizes.push_back(source);
+  }
+  return checkTypes();
+}
+
 LogicalResult KernelAnalysis::analyze() {
+  auto loops = kernel.getBody().front().getOps<scf::ForOp>();
+  if (!loops.empty())
+    return analyzeScatter(*loops.begin());
   for (auto op : kernel.getBody().front().getOps<linalg::GenericOp>()) {
     ops.push_back(op);
     for (Value result : op->getResults())

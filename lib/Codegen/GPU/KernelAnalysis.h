@@ -8,6 +8,8 @@
 #ifndef ONNX_AOT_CODEGEN_GPU_KERNELANALYSIS_H
 #define ONNX_AOT_CODEGEN_GPU_KERNELANALYSIS_H
 
+#include "ScatterLoops.h"
+
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
 
@@ -40,6 +42,9 @@ public:
   /// One op that reduces by a body of its own, with any number of results.
   bool isFold() const { return fold; }
 
+  /// Loops that update computed places, instead of ops on tensors.
+  const std::optional<ScatterLoops> &getScatter() const { return scatter; }
+
   /// The lowest architecture that must run the kernel: 80 for sm_80.
   unsigned getArchitecture() const { return architecture; }
 
@@ -52,7 +57,7 @@ public:
   mlir::linalg::GenericOp getProducer(mlir::Value tensor) const {
     return producers.lookup(tensor);
   }
-  /// The last op's outputs are the last arguments.
+  /// Outputs are the last arguments.
   unsigned getFirstOutput() const;
   /// Product of the constant sizes of dimensions; nothing where one is dynamic.
   std::optional<int64_t> getStaticProduct(llvm::ArrayRef<unsigned> dims) const;
@@ -65,12 +70,14 @@ private:
   llvm::LogicalResult checkTypes();
   llvm::LogicalResult checkBody(mlir::linalg::GenericOp op);
   llvm::LogicalResult findSize(unsigned dim);
+  llvm::LogicalResult analyzeScatter(mlir::scf::ForOp loop);
 
   mlir::func::FuncOp kernel;
   llvm::SmallVector<mlir::Type> types;
   unsigned architecture;
   std::string reason;
   bool fold = false;
+  std::optional<ScatterLoops> scatter;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
   std::optional<codegen::KernelDomain> domain;
   llvm::SmallVector<SizeSource> sizes;

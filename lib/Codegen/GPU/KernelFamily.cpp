@@ -9,6 +9,8 @@ using namespace mlir;
 namespace onnx_aot::gpu_kernel {
 
 const KernelFamily &selectFamily(const KernelAnalysis &kernel) {
+  if (kernel.getScatter())
+    return getScatterFamily();
   if (kernel.isFold())
     return getFoldFamily();
   for (const KernelFamily *family :

@@ -49,6 +49,8 @@ const KernelFamily &getTensorCoreFamily();
 const KernelFamily &getContractionFamily();
 /// A thread for each result of an op that reduces by a body of its own.
 const KernelFamily &getFoldFamily();
+/// The first of the updates of a place makes them all.
+const KernelFamily &getScatterFamily();
 /// A warp or block for each row that is reduced.
 const KernelFamily &getRowFamily();
 /// A thread for each result.

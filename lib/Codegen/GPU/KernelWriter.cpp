@@ -256,6 +256,30 @@ Value KernelWriter::choose(Value condition, Value otherwise,
   return branch.getResult(0);
 }
 
+Value KernelWriter::search(Value lower, Value upper,
+                           function_ref<Value(Value)> isFound) {
+  Type i1 = builder.getI1Type();
+  auto loop = scf::WhileOp::create(
+      builder, TypeRange{builder.getI32Type()}, ValueRange{lower},
+      [&](OpBuilder &, Location loc, ValueRange values) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToEnd(values.front().getParentBlock());
+        Scope scope(*this);
+        Value stop = arith::ConstantIntOp::create(builder, i1, 0);
+        Value goOn = choose(less(values.front(), upper), stop, [&]() -> Value {
+          Value yes = arith::ConstantIntOp::create(builder, i1, 1);
+          return arith::XOrIOp::create(builder, isFound(values.front()), yes);
+        });
+        scf::ConditionOp::create(builder, goOn, values);
+      },
+      [&](OpBuilder &, Location loc, ValueRange values) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToEnd(values.front().getParentBlock());
+        scf::YieldOp::create(builder, add(values.front(), constant(1)));
+      });
+  return loop.getResult(0);
+}
+
 void KernelWriter::barrier() { NVVM::Barrier0Op::create(builder); }
 
 Value KernelWriter::shuffle(Value value, int64_t distance) {

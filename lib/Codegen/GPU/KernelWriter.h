@@ -71,6 +71,10 @@ public:
   /// The value of `body` where the condition holds, else `otherwise`.
   mlir::Value choose(mlir::Value condition, mlir::Value otherwise,
                      llvm::function_ref<mlir::Value()> body);
+  /// The first number from `lower` to `upper` for which `isFound` holds; else
+  /// `upper`.
+  mlir::Value search(mlir::Value lower, mlir::Value upper,
+                     llvm::function_ref<mlir::Value(mlir::Value)> isFound);
   void barrier();
   /// The value of the lane `distance` up or down (xor), any device type.
   mlir::Value shuffle(mlir::Value value, int64_t distance);
