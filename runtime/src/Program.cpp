@@ -272,7 +272,8 @@ Status Program::run(const OnnxAotTensor *users, size_t numUsers,
     inputPointers[i] = inputs[i].data ? inputs[i].data : emptyTensorAddress();
   for (size_t i = 0; i < slots.size(); ++i)
     outputPointers[i] = slots[i].data;
-  if (Status status = openDevice(*module, memory.device); !status.ok())
+  if (Status status = openDevice(*module, memory.device, memory.stream);
+      !status.ok())
     return status;
   DeviceMemory *device = memory.device.get();
   if (device)

@@ -29,6 +29,7 @@ struct ProgramMemory {
   std::shared_ptr<ThreadPool> pool;  ///< null with one thread
   /// Null without device code, or before the first run.
   std::unique_ptr<DeviceMemory> device;
+  void *stream = nullptr;      ///< the caller's, or null
   std::set<const void *> lent; ///< state that the caller may write to
   int threads = 1;
 };

@@ -270,6 +270,10 @@ Expected<Trainer> Trainer::create(const TrainingModule &module,
   auto state = std::make_unique<TrainerState>(module.loaded);
   ProgramMemory &memory = state->memory;
   const LoadedTraining &loaded = *module.loaded;
+  if (options.stream && !loaded.hasDeviceCode())
+    return invalidArgument("a stream is given, and the module was compiled for "
+                           "no device");
+  memory.stream = options.stream;
   if (!memory.state.allocate(loaded))
     return Status(ONNX_AOT_OUT_OF_MEMORY, "no memory for the training's state");
   memory.threads = options.threads;

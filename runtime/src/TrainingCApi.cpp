@@ -159,6 +159,7 @@ OnnxAotCode onnxAotTrainerCreate(OnnxAotTrainingModule *module,
       chosen.learningRate = options->learning_rate;
       chosen.meanAccumulation = options->mean_accumulation != 0;
       chosen.keepGradients = options->keep_gradients != 0;
+      chosen.stream = options->stream;
     }
     Expected<Trainer> created = Trainer::create(module->module, chosen);
     if (!created)

@@ -142,7 +142,7 @@ MODELS = {mlp: list(OPTIMIZERS), lenet: ["sgd:momentum=0.9"], transformer: ["ada
 
 class Bench:
     def __init__(self, options, work):
-        self.work = work
+        self.work, self.real = work, options.real
         self.compiler = harness.tool(options.build, "onnx-aot-compile")
         self.runner = harness.tool(options.build, "onnx-aot-run")
         device = ["--device=cuda", f"--gpu-arch={options.real}"] if options.real else harness.emulate_device(options.build)
@@ -192,6 +192,28 @@ def compare(got, want, other, tolerance=1e-5):
     return ""
 
 
+def check_graphs(bench, tally, name, lr, batch):
+    """Steps are recorded once and run as graphs, with the bits of steps that are not."""
+    report = bench.work / "report.txt"
+    seen = {}
+    for graphs in ("1", "0"):
+        os.environ["ONNX_AOT_CUDA_GRAPHS"], os.environ["ONNX_AOT_EMULATOR_REPORT"] = graphs, str(report)
+        report.unlink(missing_ok=True)
+        problem, losses, state = bench.train("gpu", lr, batch)
+        del os.environ["ONNX_AOT_CUDA_GRAPHS"], os.environ["ONNX_AOT_EMULATOR_REPORT"]
+        if not tally.check(f"{name}: steps with graphs={graphs}", problem):
+            return
+        counts = re.search(r"graphs: (\d+) made, (\d+) launched", report.read_text())
+        made, launched = map(int, counts.groups()) if counts else (0, 0)
+        # The first step is seen, the second recorded, the last is smaller.
+        wanted = made < STEPS / 2 and launched >= STEPS - 3 if graphs == "1" else not made
+        tally.check(f"{name}: graphs={graphs}", "" if wanted else f"{made} graphs made, {launched} launched")
+        seen[graphs] = losses, state
+    same = np.array_equal(seen["0"][0], seen["1"][0]) and all(
+        np.array_equal(value, seen["1"][1][key]) for key, value in seen["0"][1].items())
+    tally.check(f"{name}: same bits with and without graphs", "" if same else "they differ")
+
+
 def check_training(bench, tally, name, optimizer, case):
     """Steps on both; then half of the way on one and half on the other."""
     model, data, shape, classes, batch = case
@@ -210,6 +232,8 @@ def check_training(bench, tally, name, optimizer, case):
         if not tally.check(f"{name}: {STEPS} steps on {form}", ends[form][0]):
             return
     tally.check(f"{name}: same numbers", compare(ends["gpu"], ends["cpu"], ends["plain"], LOOSE.get(name.split()[0], 1e-5)))
+    if (name.split()[0], optimizer) == ("mlp", "adamw") and not bench.real:
+        check_graphs(bench, tally, name, lr, batch)
     if (name.split()[0], optimizer) not in (("mlp", "adamw"), ("lenet", "sgd:momentum=0.9")):
         return
     twice = {form: bench.train(form, lr, batch, epochs=2) for form in ("cpu", "plain")}
@@ -241,7 +265,7 @@ class Error(ctypes.Structure):
     _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 1020)]
 
 
-def follow_state(build, module):
+def follow_state(build, module, onStream=False):
     """What a caller sees who reads and writes state between steps of all programs, through the C interface."""
     library = ctypes.CDLL(str(pathlib.Path(build).resolve() / "lib" / "libonnx-aot-runtime.so"))
 
@@ -250,9 +274,20 @@ def follow_state(build, module):
         if getattr(library, name)(*arguments, ctypes.byref(error)):
             raise RuntimeError(error.message.decode())
 
-    handle, trainer, seen = ctypes.c_void_p(), ctypes.c_void_p(), []
+    class Options(ctypes.Structure):
+        _fields_ = [("struct_bytes", ctypes.c_uint32), ("threads", ctypes.c_int32), ("seed", ctypes.c_int64),
+                    ("learning_rate", ctypes.c_float), ("mean_accumulation", ctypes.c_int32),
+                    ("keep_gradients", ctypes.c_int32), ("stream", ctypes.c_void_p)]
+
+    handle, trainer, seen, options = ctypes.c_void_p(), ctypes.c_void_p(), [], Options()
     call("onnxAotTrainingModuleLoad", str(module).encode(), None, ctypes.byref(handle))
-    call("onnxAotTrainerCreate", handle, None, ctypes.byref(trainer))
+    library.onnxAotTrainerOptionsInit(ctypes.byref(options))
+    if onStream:
+        driver = ctypes.CDLL(os.environ.get("ONNX_AOT_CUDA_DRIVER", "libcuda.so.1"))
+        stream = ctypes.c_void_p()
+        assert driver.cuInit(0) == 0 and driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
+        options.stream = stream
+    call("onnxAotTrainerCreate", handle, ctypes.byref(options), ctypes.byref(trainer))
     call("onnxAotTrainerLoadCheckpoint", trainer, str(module.with_suffix(".safetensors")).encode(), 0)
     call("onnxAotTrainerSetLearningRate", trainer, ctypes.c_float(0.1))
     random = np.random.default_rng(0)
@@ -301,8 +336,16 @@ def check_state(bench, tally, build):
         if not tally.check(f"state: compile for {form}", problem):
             return
         seen[form] = follow_state(build, bench.work / f"{form}.so")
-    far = max(difference(got, want) for got, want in zip(seen["gpu"], seen["cpu"]))
-    tally.check("state: read and written between steps", "" if far < 1e-5 else f"{far:.1e} apart")
+    seen["stream"] = follow_state(build, bench.work / "gpu.so", onStream=True)
+    for form, title in (("gpu", ""), ("stream", ", on the caller's stream")):
+        far = max(difference(got, want) for got, want in zip(seen[form], seen["cpu"]))
+        tally.check(f"state: read and written between steps{title}", "" if far < 1e-5 else f"{far:.1e} apart")
+    try:
+        follow_state(build, bench.work / "cpu.so", onStream=True)
+        problem = "not refused"
+    except RuntimeError as error:
+        problem = "" if "compiled for no device" in str(error) else str(error)
+    tally.check("state: a stream for a module of the CPU", problem)
 
 
 def main():

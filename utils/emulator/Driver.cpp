@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator.h"
+#include "Stream.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,6 +18,10 @@
 #include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
+
+namespace onnx_aot::emulator {
+GraphCounts graphCounts;
+} // namespace onnx_aot::emulator
 
 using namespace onnx_aot::emulator;
 
@@ -28,6 +33,7 @@ enum Result {
   kOutOfMemory = 2,
   kInvalidImage = 200,
   kInvalidContext = 201,
+  kStreamCaptureUnsupported = 900,
   kNotFound = 500,
   kLaunchFailed = 719
 };
@@ -41,6 +47,7 @@ struct Function {
   std::string name;
   void (*thunk)(void **);
   uint64_t sharedBytes;
+  const uint64_t *parameters; ///< their number, then the bytes of each
 };
 
 /// The last thing that went wrong; like on a device, it stays.
@@ -79,6 +86,16 @@ size_t getImageBytes(const void *image) {
 int failMemory(const char *what) {
   problem = std::string("emulator: ") + what;
   return kInvalidValue;
+}
+
+/// Does the work, or records it where the stream is captured.
+int enqueue(Stream *stream, const Work &work) {
+  std::lock_guard<std::mutex> lock(device);
+  if (stream && stream->recorded) {
+    stream->recorded->push_back(work);
+    return kOk;
+  }
+  return work();
 }
 
 } // namespace
@@ -147,11 +164,13 @@ int cuModuleGetFunction(Function **function, Module *module, const char *name) {
       dlsym(module->library, (std::string(name) + "__thunk").c_str()));
   auto *shared = static_cast<uint64_t *>(
       dlsym(module->library, (std::string(name) + "__shared").c_str()));
-  if (!thunk || !shared)
+  auto *parameters = static_cast<const uint64_t *>(
+      dlsym(module->library, (std::string(name) + "__parameters").c_str()));
+  if (!thunk || !shared || !parameters)
     return kNotFound;
   // Lives as long as the process, like the handles of a driver's module do as
   // long as it: there are few.
-  *function = new Function{name, thunk, *shared};
+  *function = new Function{name, thunk, *shared, parameters};
   return kOk;
 }
 
@@ -172,35 +191,48 @@ int cuMemFree_v2(unsigned long long pointer) {
 }
 
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
-                         void *) {
-  std::lock_guard<std::mutex> lock(device);
-  auto *target = reinterpret_cast<void *>(to);
-  if (!isAllocated(target, bytes))
-    return failMemory("a copy to the device passes its memory");
-  std::memcpy(target, from, bytes);
-  markWritten(target, bytes);
-  return kOk;
+                         Stream *stream) {
+  return enqueue(stream, [=] {
+    auto *target = reinterpret_cast<void *>(to);
+    if (!isAllocated(target, bytes))
+      return failMemory("a copy to the device passes its memory");
+    std::memcpy(target, from, bytes);
+    markWritten(target, bytes);
+    return int(kOk);
+  });
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
-                         void *) {
-  std::lock_guard<std::mutex> lock(device);
-  auto *source = reinterpret_cast<void *>(from);
-  if (!isAllocated(source, bytes))
-    return failMemory("a copy from the device passes its memory");
-  std::memcpy(to, source, bytes);
-  return kOk;
+                         Stream *stream) {
+  return enqueue(stream, [=] {
+    auto *source = reinterpret_cast<void *>(from);
+    if (!isAllocated(source, bytes))
+      return failMemory("a copy from the device passes its memory");
+    std::memcpy(to, source, bytes);
+    return int(kOk);
+  });
 }
 
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
-                         size_t bytes, void *) {
-  std::lock_guard<std::mutex> lock(device);
-  auto *target = reinterpret_cast<void *>(to);
-  auto *source = reinterpret_cast<void *>(from);
-  if (!isAllocated(target, bytes) || !isAllocated(source, bytes))
-    return failMemory("a copy on the device passes its memory");
-  std::memmove(target, source, bytes);
-  markWritten(target, bytes);
+                         size_t bytes, Stream *stream) {
+  return enqueue(stream, [=] {
+    auto *target = reinterpret_cast<void *>(to);
+    auto *source = reinterpret_cast<void *>(from);
+    if (!isAllocated(target, bytes) || !isAllocated(source, bytes))
+      return failMemory("a copy on the device passes its memory");
+    std::memmove(target, source, bytes);
+    markWritten(target, bytes);
+    return int(kOk);
+  });
+}
+
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
+  *memory = bytes ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr;
+  return *memory ? kOk : kOutOfMemory;
+}
+
+int cuMemFreeHost(void *memory) {
+  std::free(memory);
   return kOk;
 }
 
@@ -216,36 +248,89 @@ int cuPointerGetAttribute(void *value, int attribute,
   return kOk;
 }
 
-int cuStreamCreate(void **stream, unsigned) {
-  *stream = &problem;
+int cuStreamCreate(Stream **stream, unsigned) {
+  *stream = new Stream;
   return kOk;
 }
 
-int cuStreamDestroy_v2(void *) { return kOk; }
+int cuStreamDestroy_v2(Stream *stream) {
+  delete stream;
+  return kOk;
+}
 
-int cuStreamSynchronize(void *) { return kOk; }
+int cuStreamSynchronize(Stream *stream) {
+  return stream && stream->recorded ? kStreamCaptureUnsupported : kOk;
+}
+
+int cuStreamBeginCapture_v2(Stream *stream, int) {
+  if (!stream || stream->recorded)
+    return kStreamCaptureUnsupported;
+  stream->recorded = std::make_unique<Graph>();
+  return kOk;
+}
+
+int cuStreamEndCapture(Stream *stream, Graph **graph) {
+  if (!stream || !stream->recorded)
+    return kStreamCaptureUnsupported;
+  *graph = stream->recorded.release();
+  return kOk;
+}
+
+int cuGraphInstantiateWithFlags(Graph **exec, Graph *graph,
+                                unsigned long long) {
+  *exec = new Graph(*graph);
+  ++graphCounts.instantiated;
+  return kOk;
+}
+
+int cuGraphLaunch(Graph *exec, Stream *stream) {
+  ++graphCounts.launched;
+  for (const Work &work : *exec)
+    if (int result = enqueue(stream, work))
+      return result;
+  return kOk;
+}
+
+int cuGraphDestroy(Graph *graph) {
+  delete graph;
+  return kOk;
+}
+
+int cuGraphExecDestroy(Graph *exec) {
+  delete exec;
+  return kOk;
+}
 
 int cuLaunchKernel(Function *function, unsigned gridX, unsigned gridY,
                    unsigned gridZ, unsigned blockX, unsigned blockY,
-                   unsigned blockZ, unsigned dynamicShared, void *,
+                   unsigned blockZ, unsigned dynamicShared, Stream *stream,
                    void **arguments, void **) {
-  std::lock_guard<std::mutex> lock(device);
   if (!gridX || gridY != 1 || gridZ != 1 || !blockX || blockX > 1024 ||
       blockY != 1 || blockZ != 1 || dynamicShared)
     return failMemory("a launch of a form that it lacks");
-  Launch launch;
-  launch.name = function->name;
-  launch.thunk = function->thunk;
-  launch.arguments = arguments;
-  launch.blocks = std::min(gridX, getMaxBlocks());
-  launch.threads = blockX;
-  launch.sharedBytes = function->sharedBytes;
-  launch.order = getOrder();
-  std::string found = run(launch);
-  if (found.empty())
-    return kOk;
-  problem = found;
-  return kLaunchFailed;
+  // Arguments are the caller's again when the call returns.
+  std::vector<uint64_t> values(function->parameters[0]);
+  for (size_t i = 0; i < values.size(); ++i)
+    std::memcpy(&values[i], arguments[i], function->parameters[1 + i]);
+  return enqueue(stream, [=] {
+    std::vector<uint64_t> words = values;
+    std::vector<void *> places;
+    for (uint64_t &word : words)
+      places.push_back(&word);
+    Launch launch;
+    launch.name = function->name;
+    launch.thunk = function->thunk;
+    launch.arguments = places.data();
+    launch.blocks = std::min(gridX, getMaxBlocks());
+    launch.threads = blockX;
+    launch.sharedBytes = function->sharedBytes;
+    launch.order = getOrder();
+    std::string found = run(launch);
+    if (found.empty())
+      return int(kOk);
+    problem = found;
+    return int(kLaunchFailed);
+  });
 }
 
 int cuGetErrorString(int result, const char **text) {

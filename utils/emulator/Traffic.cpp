@@ -1,5 +1,6 @@
 //===- Traffic.cpp - how well a kernel's accesses fit the memory ----------===//
 #include "Traffic.h"
+#include "Stream.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -89,6 +90,9 @@ Traffic::~Traffic() {
                  (unsigned long long)sums.accesses[1],
                  (unsigned long long)sums.taken[1], ratio(1));
   }
+  if (graphCounts.instantiated)
+    std::fprintf(file, "graphs: %llu made, %llu launched\n",
+                 graphCounts.instantiated, graphCounts.launched);
   std::fclose(file);
 }
 

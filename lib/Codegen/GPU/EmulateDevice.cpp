@@ -270,8 +270,11 @@ private:
         LLVM::LLVMFunctionType::get(none(), {pointer}));
     builder->setInsertionPointToStart(thunk.addEntryBlock(*builder));
     SmallVector<Value> arguments;
+    DataLayout layout(getOperation()->getParentOfType<ModuleOp>());
+    SmallVector<int64_t> sizes{kernel.getNumArguments()};
     for (auto [index, type] :
          llvm::enumerate(kernel.getFunctionType().getParams())) {
+      sizes.push_back(layout.getTypeSize(type));
       Value place =
           LLVM::GEPOp::create(*builder, pointer, pointer, thunk.getArgument(0),
                               ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
@@ -280,6 +283,13 @@ private:
     }
     LLVM::CallOp::create(*builder, kernel, arguments);
     LLVM::ReturnOp::create(*builder, ValueRange{});
+    // A driver copies arguments: it is told their number and the bytes of each.
+    builder->setInsertionPointToEnd(getOperation().getBody());
+    LLVM::GlobalOp::create(
+        *builder, LLVM::LLVMArrayType::get(i64(), sizes.size()),
+        /*isConstant=*/true, LLVM::Linkage::External,
+        (kernel.getName() + "__parameters").str(),
+        builder->getI64TensorAttr(sizes));
   }
 
   ImplicitLocOpBuilder *builder = nullptr;

@@ -46,9 +46,9 @@ Status CudaDriver::load() {
 
 Status CudaDriver::findFunctions(void *library, const char *name) {
   const char *missing = nullptr;
-  auto find = [&](auto &function, const char *symbol) {
+  auto find = [&](auto &function, const char *symbol, bool isNeeded = true) {
     void *address = dlsym(library, symbol);
-    if (!address && !missing)
+    if (!address && !missing && isNeeded)
       missing = symbol;
     function =
         reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
@@ -71,6 +71,14 @@ Status CudaDriver::findFunctions(void *library, const char *name) {
   find(destroyStream, "cuStreamDestroy_v2");
   find(synchronize, "cuStreamSynchronize");
   find(launch, "cuLaunchKernel");
+  find(allocateHost, "cuMemHostAlloc");
+  find(releaseHost, "cuMemFreeHost");
+  find(beginCapture, "cuStreamBeginCapture_v2", false);
+  find(endCapture, "cuStreamEndCapture", false);
+  find(instantiateGraph, "cuGraphInstantiateWithFlags", false);
+  find(launchGraph, "cuGraphLaunch", false);
+  find(destroyGraph, "cuGraphDestroy", false);
+  find(destroyGraphExec, "cuGraphExecDestroy", false);
   find(pointerAttribute, "cuPointerGetAttribute");
   find(errorText, "cuGetErrorString");
   if (missing)

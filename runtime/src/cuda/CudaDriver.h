@@ -22,6 +22,8 @@ using CudaContext = struct CudaContextHandle *;
 using CudaModule = struct CudaModuleHandle *;
 using CudaFunction = struct CudaFunctionHandle *;
 using CudaStream = struct CudaStreamHandle *;
+using CudaGraph = struct CudaGraphHandle *;
+using CudaGraphExec = struct CudaGraphExecHandle *;
 using CudaPointer = unsigned long long;
 
 /// Values of the driver's interface.
@@ -32,7 +34,9 @@ enum CudaConstants {
   CUDA_MINOR_ATTRIBUTE = 76,
   CUDA_STREAM_NON_BLOCKING = 1,
   CUDA_POINTER_MEMORY_TYPE = 2,
-  CUDA_MEMORY_TYPE_DEVICE = 2
+  CUDA_MEMORY_TYPE_DEVICE = 2,
+  CUDA_HOST_PORTABLE = 1,
+  CUDA_CAPTURE_RELAXED = 2
 };
 
 /// The functions, and the device that modules run on. Made once, lives for
@@ -50,6 +54,12 @@ public:
 
   /// True for the device's memory, false for any other address.
   bool isOnDevice(const void *memory) const;
+
+  /// Older drivers record no graphs; work is then launched piece by piece.
+  bool hasGraphs() const {
+    return beginCapture && endCapture && instantiateGraph && launchGraph &&
+           destroyGraph && destroyGraphExec;
+  }
 
   int architecture = 0; ///< 80 for sm_80
 
@@ -75,6 +85,15 @@ public:
   CudaResult (*launch)(CudaFunction, unsigned, unsigned, unsigned, unsigned,
                        unsigned, unsigned, unsigned, CudaStream, void **,
                        void **) = nullptr;
+  CudaResult (*allocateHost)(void **, size_t, unsigned) = nullptr;
+  CudaResult (*releaseHost)(void *) = nullptr;
+  CudaResult (*beginCapture)(CudaStream, int) = nullptr;
+  CudaResult (*endCapture)(CudaStream, CudaGraph *) = nullptr;
+  CudaResult (*instantiateGraph)(CudaGraphExec *, CudaGraph,
+                                 unsigned long long) = nullptr;
+  CudaResult (*launchGraph)(CudaGraphExec, CudaStream) = nullptr;
+  CudaResult (*destroyGraph)(CudaGraph) = nullptr;
+  CudaResult (*destroyGraphExec)(CudaGraphExec) = nullptr;
   CudaResult (*pointerAttribute)(void *, int, CudaPointer) = nullptr;
   CudaResult (*errorText)(CudaResult, const char **) = nullptr;
 

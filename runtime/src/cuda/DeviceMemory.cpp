@@ -23,24 +23,15 @@ DeviceMemory::create(const CudaDriver &driver, CudaStream stream) {
   std::unique_ptr<DeviceMemory> made(new DeviceMemory(driver));
   if (Status status = driver.enter(); !status.ok())
     return status;
-  made->stream = stream;
-  if (stream)
-    return made;
-  if (CudaResult result =
-          driver.createStream(&made->stream, CUDA_STREAM_NON_BLOCKING))
-    return driver.failure("no stream on the CUDA device", result);
-  made->ownsStream = true;
+  if (Status status = made->queue.open(stream); !status.ok())
+    return status;
   return made;
 }
 
 DeviceMemory::~DeviceMemory() {
   if (!driver.enter().ok())
     return;
-  if (stream) {
-    (void)driver.synchronize(stream);
-    if (ownsStream)
-      (void)driver.destroyStream(stream);
-  }
+  queue.abandon();
   for (auto &[begin, region] : regions)
     recycle(region);
   for (Block &block : unused)
@@ -71,10 +62,10 @@ Status DeviceMemory::beginRun(std::shared_ptr<const DeviceModule> newModule,
                               Report newReport) {
   if (Status status = driver.enter(); !status.ok())
     return status;
-  // What the last run did not use, the next hardly will.
-  for (Block &block : unused)
-    (void)driver.release(block.memory);
-  unused.clear();
+  // A run that failed may have left something.
+  if (!queue.isEmpty())
+    queue.abandon();
+  releaseIdle();
   for (auto place = regions.begin(); place != regions.end();) {
     Region &region = place->second;
     if (region.isKept) {
@@ -87,7 +78,7 @@ Status DeviceMemory::beginRun(std::shared_ptr<const DeviceModule> newModule,
     recycle(region);
     place = regions.erase(place);
   }
-  usesHost = false;
+  usesHost = isLanding = false;
   module = std::move(newModule);
   report = std::move(newReport);
   if (bytes) {
@@ -147,16 +138,22 @@ Status DeviceMemory::finishOutput(const void *memory, uint64_t bytes) {
     return Status();
   if (place != regions.end() && place->second.isOnDevice)
     return Status();
-  return accessOnHost(toAddress(memory), bytes, ONNX_AOT_READ);
+  if (!bytes)
+    return Status();
+  Region *region = nullptr;
+  if (Status status = find(toAddress(memory), bytes, region); !status.ok())
+    return status;
+  return copyToHost(*region, toAddress(memory), bytes);
+}
+
+Status DeviceMemory::synchronize() {
+  isLanding = false;
+  return queue.synchronize();
 }
 
 Status DeviceMemory::finishRun() {
   report = nullptr;
-  if (!ownsStream && !usesHost)
-    return Status();
-  if (CudaResult result = driver.synchronize(stream))
-    return driver.failure("the device failed", result);
-  return Status();
+  return queue.ownsStream() || usesHost ? synchronize() : queue.flush();
 }
 
 //===--- What is kept
@@ -180,17 +177,12 @@ Status DeviceMemory::fetch(const void *memory, uint64_t bytes) {
     const Region &region = place->second;
     if (!region.isKept)
       continue;
-    bool copied = false;
-    uint64_t size = region.end - region.begin;
-    if (Status status = copyToHost(region, region.begin, size, copied);
+    if (Status status =
+            copyToHost(region, region.begin, region.end - region.begin);
         !status.ok())
       return status;
-    if (copied)
-      markCopied(region.begin, size, /*toDevice=*/false);
   }
-  if (CudaResult result = driver.synchronize(stream))
-    return driver.failure("the device failed", result);
-  return Status();
+  return synchronize();
 }
 
 void DeviceMemory::noteWritten(const void *memory, uint64_t bytes) {
@@ -207,6 +199,20 @@ void DeviceMemory::lend(const void *memory) {
     place->second.isLent = place->second.isKept;
 }
 
+/// What a number of runs did not use, the next hardly will. Programs of a
+/// trainer take turns, each with memory of its own sizes.
+void DeviceMemory::releaseIdle() {
+  constexpr unsigned mostRuns = 8;
+  auto isIdle = [&](Block &block) {
+    if (++block.runs <= mostRuns)
+      return false;
+    (void)driver.release(block.memory);
+    return true;
+  };
+  unused.erase(std::remove_if(unused.begin(), unused.end(), isIdle),
+               unused.end());
+}
+
 //===--- Mirrors
 //------------------------------------------------------------===//
 
@@ -221,15 +227,22 @@ Status DeviceMemory::allocate(Region &region) {
     return Status();
   uint64_t bytes = region.end - region.begin;
   // Sizes repeat from run to run; work in flight is in order on one stream.
-  for (size_t i = 0; i < unused.size(); ++i)
-    if (unused[i].bytes == bytes) {
-      region.device = unused[i].memory;
-      unused.erase(unused.begin() + i);
-      return Status();
-    }
+  // The same one each time, whatever the order in which they were freed: what
+  // was recorded with its address is good again.
+  auto best = unused.end();
+  for (auto place = unused.begin(); place != unused.end(); ++place)
+    if (place->bytes == bytes &&
+        (best == unused.end() || place->memory < best->memory))
+      best = place;
+  if (best != unused.end()) {
+    region.device = best->memory;
+    unused.erase(best);
+    return Status();
+  }
   CudaResult result = driver.allocate(&region.device, bytes);
   if (result == CUDA_DRIVER_OUT_OF_MEMORY && !unused.empty()) {
-    (void)driver.synchronize(stream);
+    if (Status status = synchronize(); !status.ok())
+      return status;
     for (Block &block : unused)
       (void)driver.release(block.memory);
     unused.clear();
@@ -263,20 +276,20 @@ Status DeviceMemory::accessOnDevice(uint64_t address, uint64_t bytes,
   if (Status status = allocate(*region); !status.ok())
     return status;
   pointer = region->device + (address - region->begin);
-  CudaResult result = CUDA_DRIVER_OK;
+  Status status;
   bool copied = false;
   if (access & ONNX_AOT_READ)
     valid.visit(address, address + bytes,
                 [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
-                  if (!state.host || state.device || result)
+                  if (!state.host || state.device || !status.ok())
                     return;
                   copied = usesHost = true;
-                  result =
-                      driver.toDevice(region->device + (begin - region->begin),
-                                      toPointer(begin), end - begin, stream);
+                  status =
+                      queue.toDevice(region->device + (begin - region->begin),
+                                     toPointer(begin), end - begin);
                 });
-  if (result)
-    return driver.failure("memory cannot be copied to the device", result);
+  if (!status.ok())
+    return status;
   if (access & ONNX_AOT_WRITE)
     valid.set(address, address + bytes, {false, true});
   else if (copied)
@@ -284,22 +297,22 @@ Status DeviceMemory::accessOnDevice(uint64_t address, uint64_t bytes,
   return Status();
 }
 
-/// Begins to copy what is valid on the device alone.
 Status DeviceMemory::copyToHost(const Region &region, uint64_t address,
-                                uint64_t bytes, bool &copied) {
-  CudaResult result = CUDA_DRIVER_OK;
+                                uint64_t bytes) {
+  Status status;
+  bool copied = false;
   valid.visit(address, address + bytes,
               [&](uint64_t begin, uint64_t end, ValidRanges::State state) {
-                if (state.host || !state.device || result)
+                if (state.host || !state.device || !status.ok())
                   return;
-                copied = usesHost = true;
-                result = driver.toHost(toPointer(begin),
-                                       region.device + (begin - region.begin),
-                                       end - begin, stream);
+                copied = usesHost = isLanding = true;
+                status = queue.toHost(toPointer(begin),
+                                      region.device + (begin - region.begin),
+                                      end - begin);
               });
-  if (result)
-    return driver.failure("memory cannot be copied from the device", result);
-  return Status();
+  if (copied && status.ok())
+    markCopied(address, bytes, /*toDevice=*/false);
+  return status;
 }
 
 Status DeviceMemory::accessOnHost(uint64_t address, uint64_t bytes,
@@ -314,19 +327,15 @@ Status DeviceMemory::accessOnHost(uint64_t address, uint64_t bytes,
     return invalidArgument(
         "a part of the model that runs on the host uses an input or output "
         "that is given in device memory: give it in host memory");
-  bool copied = false;
   if (access & ONNX_AOT_READ)
-    if (Status status = copyToHost(*region, address, bytes, copied);
-        !status.ok())
+    if (Status status = copyToHost(*region, address, bytes); !status.ok())
       return status;
   // Copies in flight may still read what is about to be written.
-  if (copied || (access & ONNX_AOT_WRITE))
-    if (CudaResult result = driver.synchronize(stream))
-      return driver.failure("memory cannot be copied from the device", result);
+  if (isLanding || ((access & ONNX_AOT_WRITE) && queue.readsHost()))
+    if (Status status = synchronize(); !status.ok())
+      return status;
   if (access & ONNX_AOT_WRITE)
     valid.set(address, address + bytes, {true, false});
-  else if (copied)
-    markCopied(address, bytes, /*toDevice=*/false);
   return Status();
 }
 
@@ -382,11 +391,9 @@ Status DeviceMemory::launchKernel(int32_t kernel, int64_t blocks,
   if (blocks <= 0)
     return Status();
   values.resize(numArguments);
-  pointers.resize(numArguments);
   for (int32_t i = 0; i < numArguments; ++i) {
     const OnnxAotDeviceArgument &argument = arguments[i];
     values[i] = argument.value;
-    pointers[i] = &values[i];
     if (argument.access == ONNX_AOT_SCALAR)
       continue;
     CudaPointer pointer = 0;
@@ -396,12 +403,8 @@ Status DeviceMemory::launchKernel(int32_t kernel, int64_t blocks,
       return status;
     values[i] = pointer;
   }
-  if (CudaResult result =
-          driver.launch(module->kernels[kernel], unsigned(blocks), 1, 1,
-                        unsigned(module->threads[kernel]), 1, 1, 0, stream,
-                        pointers.data(), nullptr))
-    return driver.failure(
-        concat("kernel ", module->names[kernel], " failed").c_str(), result);
+  queue.launch(module->kernels[kernel], module->names[kernel], unsigned(blocks),
+               unsigned(module->threads[kernel]), values.data(), values.size());
   return Status();
 }
 
@@ -413,10 +416,8 @@ Status DeviceMemory::copyRange(uint64_t to, uint64_t from, uint64_t bytes) {
   if (Status status = accessOnDevice(to, bytes, ONNX_AOT_WRITE, target);
       !status.ok())
     return status;
-  if (!bytes)
-    return Status();
-  if (CudaResult result = driver.onDevice(target, source, bytes, stream))
-    return driver.failure("memory cannot be copied on the device", result);
+  if (bytes)
+    queue.onDevice(target, source, bytes);
   return Status();
 }
 

@@ -8,6 +8,7 @@
 #ifndef ONNX_AOT_RUNTIME_SRC_CUDA_DEVICEMEMORY_H
 #define ONNX_AOT_RUNTIME_SRC_CUDA_DEVICEMEMORY_H
 
+#include "CommandQueue.h"
 #include "DeviceModule.h"
 #include "ValidRanges.h"
 
@@ -75,11 +76,13 @@ private:
   using Regions = std::map<uint64_t, Region>;
   /// Device memory that later runs use again.
   struct Block {
-    CudaPointer memory;
-    uint64_t bytes;
+    CudaPointer memory = 0;
+    uint64_t bytes = 0;
+    unsigned runs = 0; ///< that have not used it
   };
 
-  explicit DeviceMemory(const CudaDriver &driver) : driver(driver) {}
+  explicit DeviceMemory(const CudaDriver &driver)
+      : driver(driver), queue(driver) {}
 
   static int32_t launch(void *user, int32_t kernel, int64_t blocks,
                         const OnnxAotDeviceArgument *arguments,
@@ -101,23 +104,25 @@ private:
   Regions::iterator findRegion(uint64_t address);
   Status find(uint64_t address, uint64_t bytes, Region *&region);
   Status allocate(Region &region);
-  Status copyToHost(const Region &region, uint64_t address, uint64_t bytes,
-                    bool &copied);
+  /// Begins to copy what is valid on the device alone; it is there after
+  /// synchronize().
+  Status copyToHost(const Region &region, uint64_t address, uint64_t bytes);
+  Status synchronize();
   void recycle(Region &region);
+  void releaseIdle();
   int32_t answer(const Status &status);
 
   std::shared_ptr<const DeviceModule> module;
   const CudaDriver &driver;
-  CudaStream stream = nullptr;
-  bool ownsStream = false;
-  bool usesHost = false; ///< the run has read or written host memory
+  CommandQueue queue;
+  bool usesHost = false;  ///< the run has read or written host memory
+  bool isLanding = false; ///< copies to the host are on their way
   Regions regions;
   std::vector<Block> unused;
   ValidRanges valid;
   Report report;
   // Scratch of a launch.
   std::vector<uint64_t> values;
-  std::vector<void *> pointers;
 };
 
 } // namespace onnx_aot::runtime

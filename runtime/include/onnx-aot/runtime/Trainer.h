@@ -41,6 +41,8 @@ struct TrainerOptions {
   /// `step` keeps the gradients, and with them their norm, also where the
   /// module can update each parameter as soon as its gradient is known.
   bool keepGradients = false;
+  /// For modules with device code: the CUstream that all work goes to, or null.
+  void *stream = nullptr;
 };
 
 /// How a checkpoint is loaded.

@@ -80,6 +80,10 @@ typedef struct OnnxAotTrainerOptions {
   /** 1: onnxAotTrainerStep keeps the gradients, and with them their norm, also
    *  where the module can do without. 0: not. */
   int32_t keep_gradients;
+  /** For modules with device code: the CUstream, of the device's primary
+   *  context, that all work goes to. It must outlive the trainer. Null: one of
+   *  the trainer's own. */
+  void *stream;
 } OnnxAotTrainerOptions;
 
 /** Fills in the defaults: always start from them. */
