@@ -157,6 +157,7 @@ LogicalResult Compilation::generateCode() {
     gpu.host = options;
     gpu.emulate = invocation.device.emulate;
     gpu.architecture = invocation.device.getLowestArchitecture();
+    gpu.allowTf32 = invocation.device.allowTf32;
     gpu.report = invocation.checkOnly;
     if (failed(runPasses([&](PassManager &manager) {
           if (invocation.device.enabled)

@@ -34,7 +34,9 @@ def floats(*shape):
 class Case:
     """A model and the sizes of its symbolic dimensions to run it with."""
 
-    def __init__(self, name, nodes, inputs, sizes, weights=None, outputs=("y",), reference=None, tolerance=TOLERANCE):
+    def __init__(self, name, nodes, inputs, sizes, weights=None, outputs=("y",), reference=None, tolerance=TOLERANCE,
+                 flags=()):
+        self.flags = list(flags)
         self.name, self.sizes, self.inputs = name, sizes, inputs
         self.reference, self.tolerance = reference, tolerance
         values = [helper.make_tensor_value_info(n, t, s) for n, (t, s) in inputs.items()]
@@ -53,6 +55,9 @@ class Case:
                 made[name] = RANDOM.standard_normal(shape).astype(np.float32)
             elif kind == TensorProto.BOOL:
                 made[name] = RANDOM.integers(0, 2, shape).astype(bool)
+            elif kind in (TensorProto.INT8, TensorProto.UINT8):
+                limits = np.iinfo(helper.tensor_dtype_to_np_dtype(kind))
+                made[name] = RANDOM.integers(limits.min, limits.max + 1, shape).astype(limits.dtype)
             else:
                 made[name] = RANDOM.integers(0, 4, shape).astype(helper.tensor_dtype_to_np_dtype(kind))
         return made
@@ -179,6 +184,30 @@ def narrow_cases():
             yield Case(f"tensor_{name}{shape}", nodes, inputs, some, reference=product, tolerance=tolerance)
 
 
+def tf32(array):
+    """The nearest numbers of 10 bits of fraction, as f64."""
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x1000) & 0xffffe000).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def tf32_cases():
+    """Products of f32 on tensor cores, where that is allowed: exact for the rounded operands."""
+    def product(feeds):
+        return {"y": (tf32(feeds["x"]) @ tf32(feeds["v"])).astype(np.float32)}
+    some = [{"n": 1}, {"n": 70}, {"n": 0}]
+    for shape, inputs in (("", {"x": f32("n", 50), "v": f32(50, 72)}),
+                          ("_batched", {"x": f32("n", 3, 33, 64), "v": f32(3, 64, 40)})):
+        yield Case(f"tf32{shape}", [node("MatMul", "x v")], inputs, some, reference=product, flags=["--allow-tf32"])
+
+
+def integer_cases():
+    """Exact products of 8-bit integers on tensor cores."""
+    for kind, name in ((TensorProto.INT8, "int8"), (TensorProto.UINT8, "uint8")):
+        yield Case(f"{name}_product", [node("MatMulInteger", "x v")], {"x": (kind, ["n", 70]), "v": (kind, [70, 40])},
+                   [{"n": 1}, {"n": 70}, {"n": 0}],
+                   reference=lambda feeds: {"y": feeds["x"].astype(np.int32) @ feeds["v"].astype(np.int32)})
+
+
 def window_cases():
     some = [{"n": 1}, {"n": 3}, {"n": 0}]
     image = {"x": f32("n", 3, 13, 11)}
@@ -231,7 +260,7 @@ class Runner:
 
     def run(self, case, work):
         onnx.save(case.model, work / "model.onnx")
-        done = harness.run_limited([self.compiler, work / "model.onnx", "-o", work / "model.so", *self.flags], 120,
+        done = harness.run_limited([self.compiler, work / "model.onnx", "-o", work / "model.so", *self.flags, *case.flags], 120,
                                    8 * harness.GIB)
         if not self.tally.check(f"{case.name}: compile", "" if done.status == 0 else done.message() or done.ending()):
             return
@@ -272,7 +301,7 @@ class DeviceSession:
     class Error(ctypes.Structure):
         _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 1020)]
 
-    def __init__(self, build, module):
+    def __init__(self, build, module, ownStream=False):
         folder = pathlib.Path(build).resolve() / "lib"
         self.runtime = ctypes.CDLL(str(folder / "libonnx-aot-runtime.so"))
         self.driver = ctypes.CDLL(os.environ["ONNX_AOT_CUDA_DRIVER"])
@@ -283,12 +312,17 @@ class DeviceSession:
         assert self.driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
         options = self.Options()
         self.runtime.onnxAotSessionOptionsInit(ctypes.byref(options))
-        options.stream = stream
+        options.stream = None if ownStream else stream
         self.call("onnxAotSessionCreate", self.handle, ctypes.byref(options), ctypes.byref(self.session))
 
     def call(self, name, *arguments):
         if getattr(self.runtime, name)(*arguments, ctypes.byref(self.error)):
             raise RuntimeError(self.error.message.decode())
+
+    def of(self, array):
+        """A tensor over the array's memory."""
+        return self.Tensor(array.ctypes.data if array.size else None, array.nbytes, TensorProto.FLOAT, array.ndim,
+                           (ctypes.c_int64 * 16)(*array.shape))
 
     def on_device(self, array):
         """A tensor in device memory with the array's values."""
@@ -333,6 +367,28 @@ def check_device_memory(runner, build, work):
         runner.tally.check(f"{case.name}: tensors in device memory", problem)
 
 
+def check_repeats(runner, build, work):
+    """Runs of one session whose inputs lie elsewhere and have other sizes each time: recorded work must follow."""
+    case = Case("repeats", [node("MatMul", "x w", "a"), node("Softmax", "a", "b", axis=1), node("MatMul", "b v")],
+                {"x": f32("n", 33)}, [], {"w": floats(33, 20), "v": floats(20, 9)})
+    onnx.save(case.model, work / "model.onnx")
+    done = harness.run_limited([runner.compiler, work / "model.onnx", "-o", work / "model.so", *runner.flags], 120,
+                               8 * harness.GIB)
+    if not runner.tally.check("repeats: compile", "" if done.status == 0 else done.message()):
+        return
+    reference = onnxruntime.InferenceSession(str(work / "model.onnx"))
+    session = DeviceSession(build, work / "model.so", ownStream=True)
+    kept = []
+    for number, size in enumerate([5, 5, 5, 70, 5, 70, 70, 0, 5, 70]):
+        kept.append(RANDOM.standard_normal((size, 33)).astype(np.float32))
+        got = np.zeros((size, 9), np.float32)
+        ins, output = session.of(kept[-1]), session.of(got)
+        session.call("onnxAotSessionRun", session.session, ctypes.byref(ins), 1, ctypes.byref(output), 1)
+        expected = reference.run(None, {"x": kept[-1]})[0]
+        far = abs(got - expected).max(initial=0)
+        runner.tally.check(f"repeats: run {number} of {size} rows", "" if far < TOLERANCE else f"wrong by {far}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     harness.add_build_argument(parser)
@@ -341,7 +397,7 @@ def main():
     options = parser.parse_args()
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
-    for cases in (pointwise_cases, scatter_cases, row_cases, contraction_cases, narrow_cases, window_cases, model_cases):
+    for cases in (pointwise_cases, scatter_cases, row_cases, contraction_cases, narrow_cases, tf32_cases, integer_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
@@ -349,6 +405,9 @@ def main():
     if not options.real and re.search(options.filter, "resident"):
         with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
             check_device_memory(runner, options.build, pathlib.Path(work))
+    if not options.real and re.search(options.filter, "repeats"):
+        with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+            check_repeats(runner, options.build, pathlib.Path(work))
     tally.finish()
 
 

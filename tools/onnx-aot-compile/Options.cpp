@@ -56,6 +56,10 @@ struct Flags {
       "gpu-arch", cl::value_desc("sm_80,..."), cl::cat(category),
       cl::desc("Architectures to compile kernels for (default: sm_75, which "
                "later ones run too); emu for the emulator")};
+  cl::opt<bool> allowTf32{
+      "allow-tf32", cl::cat(category),
+      cl::desc("On a GPU, products of f32 may round their operands to 10 bits "
+               "of fraction, for tensor cores (sm_80 and later)")};
   cl::opt<std::string> ptxas{
       "ptxas", cl::value_desc("FILE"), cl::cat(category),
       cl::desc("NVIDIA's assembler: also store machine code for each "
@@ -248,6 +252,9 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
     fail(llvm::toString(device.takeError()));
   invocation.device = *device;
   invocation.device.assembler = flags.ptxas;
+  invocation.device.allowTf32 = flags.allowTf32;
+  if (flags.allowTf32 && !device->enabled)
+    fail("--allow-tf32 wants --device=cuda");
   if (!flags.ptxas.empty() && device->architectures.empty())
     fail("--ptxas wants --device=cuda and architectures");
   if (invocation.printPhase == Phase::Device && !device->enabled)

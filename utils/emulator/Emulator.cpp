@@ -6,6 +6,7 @@
 #include "Traffic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -282,17 +283,24 @@ uint32_t onnx_aot_emu_shuffle(uint32_t mask, uint32_t value,
   return thread.value;
 }
 
-void onnx_aot_emu_multiply(uint32_t isBf16, uint32_t a0, uint32_t a1,
-                           uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1,
-                           float c0, float c1, float c2, float c3,
-                           float *sums) {
+void onnx_aot_emu_multiply(uint32_t kind, uint32_t a0, uint32_t a1, uint32_t a2,
+                           uint32_t a3, uint32_t b0, uint32_t b1, uint32_t c0,
+                           uint32_t c1, uint32_t c2, uint32_t c3,
+                           uint32_t *sums) {
   Thread &thread = *block.current;
   thread.fragments = {
-      isBf16 != 0, {a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3}};
+      ProductKind(kind), {a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3}};
   if (joinWhole(Collective::Multiply).arrived == ~0u)
     multiplyWarp(thread.index / kWarp);
   leave();
   std::copy(thread.fragments.c, thread.fragments.c + 4, sums);
+}
+
+/// To 10 bits of fraction, ties away from zero.
+uint32_t onnx_aot_emu_round_tf32(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return std::isnan(value) ? 0x7fffe000 : (bits + 0x1000) & ~0x1fffu;
 }
 
 void onnx_aot_emu_load_matrices(const void *row, uint32_t *words) {

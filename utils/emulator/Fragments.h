@@ -6,12 +6,15 @@
 
 namespace onnx_aot::emulator {
 
-/// What one lane holds of the operands of mma.m16n8k16: two elements a word,
-/// the one of lower index in the lower half.
+/// Types of the elements that are multiplied; 32 bytes of them along the
+/// reduction. Sums are floats, or integers that wrap around.
+enum class ProductKind : uint32_t { F16, Bf16, Tf32, Signed8, Unsigned8 };
+
+/// What one lane holds of the operands of mma.m16n8: words of one, two or four
+/// elements, the one of lower index in the lower bits. Sums by their bits.
 struct Fragments {
-  bool isBf16 = false;
-  uint32_t a[4], b[2];
-  float c[4];
+  ProductKind kind = ProductKind::F16;
+  uint32_t a[4], b[2], c[4];
 };
 
 /// Adds the product of all lanes' a and b to their c.

@@ -30,6 +30,8 @@ struct DeviceOptions {
   }
   /// NVIDIA's assembler; with it each architecture also gets machine code.
   std::string assembler;
+  /// Products of f32 may round their operands to TF32, which tensor cores take.
+  bool allowTf32 = false;
 };
 
 /// The lowest architecture that kernels are compiled for.

@@ -124,11 +124,20 @@ private:
         });
   }
 
+  static Value widen(KernelWriter &w, const Product &product, Value value,
+                     Type type) {
+    if (isa<FloatType>(type))
+      return arith::ExtFOp::create(w.b(), type, value);
+    if (product.isSigned)
+      return arith::ExtSIOp::create(w.b(), type, value);
+    return arith::ExtUIOp::create(w.b(), type, value);
+  }
+
   static Value multiplyAdd(KernelWriter &w, const Product &product, Value a,
                            Value b, Value sum) {
     if (product.narrow) {
-      a = arith::ExtFOp::create(w.b(), sum.getType(), a);
-      b = arith::ExtFOp::create(w.b(), sum.getType(), b);
+      a = widen(w, product, a, sum.getType());
+      b = widen(w, product, b, sum.getType());
     }
     if (isa<FloatType>(sum.getType()))
       return math::FmaOp::create(w.b(), a, b, sum);

@@ -67,7 +67,7 @@ private:
     auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
     bodies.insert(body);
     SmallVector<Type> types(launch.getOperandTypes());
-    KernelAnalysis analysis(body, types, architecture);
+    KernelAnalysis analysis(body, types, architecture, allowTf32);
     if (succeeded(analysis.analyze()))
       return lower(launch, launch.getOperands(), analysis);
     onHost.insert(body);
@@ -116,7 +116,7 @@ private:
       b.clone(*constant, mapping);
     b.clone(*loop, mapping);
     func::ReturnOp::create(b, loop.getLoc());
-    KernelAnalysis analysis(*body, types, architecture);
+    KernelAnalysis analysis(*body, types, architecture, allowTf32);
     if (succeeded(analysis.analyze()))
       lower(loop, operands, analysis);
   }
@@ -159,8 +159,8 @@ private:
   }
 
   Written write(const KernelAnalysis &analysis) {
-    auto [place, isNew] = written.try_emplace(
-        getKey(analysis.getTypes(), analysis.getKernel()));
+    auto [place, isNew] =
+        written.try_emplace(getKey(analysis.getTypes(), analysis.getKernel()));
     if (!isNew)
       return place->second;
     if (!device) {
@@ -200,8 +200,8 @@ private:
         appendWord(builder, words, getScalarWord(builder, operand));
         continue;
       }
-      appendBuffer(builder, words, operand,
-                   getAccess(analysis, index, operand), fits);
+      appendBuffer(builder, words, operand, getAccess(analysis, index, operand),
+                   fits);
     }
     if (fits)
       cf::AssertOp::create(builder, fits,

@@ -137,6 +137,10 @@ private:
       op->erase();
       return success();
     }
+    if (auto rounding = dyn_cast<NVVM::ConvertFloatToTF32Op>(op)) {
+      replace(op, call("onnx_aot_emu_round_tf32", i32(), rounding.getSrc()));
+      return success();
+    }
     if (auto product = dyn_cast<NVVM::MmaOp>(op))
       return replaceProduct(product);
     if (auto load = dyn_cast<NVVM::LdMatrixOp>(op))
@@ -151,28 +155,46 @@ private:
     return success();
   }
 
+  /// Kinds of products by the numbers that the emulator knows them by.
+  static std::optional<int64_t> getProductKind(NVVM::MmaOp op) {
+    using NVVM::MMATypes;
+    std::optional<MMATypes> type = op.getMultiplicandAPtxType();
+    NVVM::MMAShapeAttr shape = op.getShapeAttr();
+    if (!type || type != op.getMultiplicandBPtxType() || shape.getM() != 16 ||
+        shape.getN() != 8)
+      return std::nullopt;
+    constexpr std::pair<MMATypes, int64_t> known[] = {{MMATypes::f16, 16},
+                                                      {MMATypes::bf16, 16},
+                                                      {MMATypes::tf32, 8},
+                                                      {MMATypes::s8, 32},
+                                                      {MMATypes::u8, 32}};
+    for (auto [number, kind] : llvm::enumerate(known))
+      if (kind.first == *type && kind.second == shape.getK())
+        return number;
+    return std::nullopt;
+  }
+
   /// A product of fragments: registers by value, the sums through memory.
   LogicalResult replaceProduct(NVVM::MmaOp op) {
-    std::optional<NVVM::MMATypes> kind = op.getMultiplicandAPtxType();
-    NVVM::MMAShapeAttr shape = op.getShapeAttr();
-    bool isBf16 = kind == NVVM::MMATypes::bf16;
-    if (!kind || (!isBf16 && *kind != NVVM::MMATypes::f16) ||
-        shape.getM() != 16 || shape.getN() != 8 || shape.getK() != 16)
+    std::optional<int64_t> kind = getProductKind(op);
+    if (!kind)
       return op->emitError("the emulator lacks this operation");
-    SmallVector<Value> arguments{constant(i32(), isBf16)};
-    for (OperandRange fragments : {op.getOperandA(), op.getOperandB()})
-      for (Value word : fragments)
-        arguments.push_back(
-            word.getType() == i32()
-                ? word
-                : LLVM::BitcastOp::create(*builder, i32(), word).getResult());
-    llvm::append_range(arguments, op.getOperandC());
+    auto toWord = [&](Value value) -> Value {
+      if (value.getType() == i32())
+        return value;
+      return LLVM::BitcastOp::create(*builder, i32(), value);
+    };
+    SmallVector<Value> arguments{constant(i32(), *kind)};
+    for (OperandRange words :
+         {op.getOperandA(), op.getOperandB(), op.getOperandC()})
+      for (Value word : words)
+        arguments.push_back(toWord(word));
     replaceByParts(op, "onnx_aot_emu_multiply", arguments,
-                   builder->getF32Type());
+                   op.getOperandC().front().getType());
     return success();
   }
 
-  /// Four matrices of 16-bit elements, as they lie.
+  /// Four matrices of rows of 16 bytes, as they lie.
   LogicalResult replaceMatrixLoad(NVVM::LdMatrixOp op) {
     if (op.getNum() != 4 || op.getLayout() != NVVM::MMALayout::row ||
         op.getEltType() != NVVM::LdStMatrixEltType::B16)
@@ -285,11 +307,11 @@ private:
     LLVM::ReturnOp::create(*builder, ValueRange{});
     // A driver copies arguments: it is told their number and the bytes of each.
     builder->setInsertionPointToEnd(getOperation().getBody());
-    LLVM::GlobalOp::create(
-        *builder, LLVM::LLVMArrayType::get(i64(), sizes.size()),
-        /*isConstant=*/true, LLVM::Linkage::External,
-        (kernel.getName() + "__parameters").str(),
-        builder->getI64TensorAttr(sizes));
+    LLVM::GlobalOp::create(*builder,
+                           LLVM::LLVMArrayType::get(i64(), sizes.size()),
+                           /*isConstant=*/true, LLVM::Linkage::External,
+                           (kernel.getName() + "__parameters").str(),
+                           builder->getI64TensorAttr(sizes));
   }
 
   ImplicitLocOpBuilder *builder = nullptr;

@@ -32,8 +32,9 @@ class KernelAnalysis {
 public:
   /// `types` are those of the launch's operands: buffers and scalars.
   KernelAnalysis(mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Type> types,
-                 unsigned architecture)
-      : kernel(kernel), types(types), architecture(architecture) {}
+                 unsigned architecture, bool allowsTf32)
+      : kernel(kernel), types(types), architecture(architecture),
+        tf32(allowsTf32) {}
 
   /// Fails when the kernel cannot run on the device; then `getReason` says why.
   llvm::LogicalResult analyze();
@@ -47,6 +48,8 @@ public:
 
   /// The lowest architecture that must run the kernel: 80 for sm_80.
   unsigned getArchitecture() const { return architecture; }
+  /// Products of f32 may round their operands to TF32.
+  bool allowsTf32() const { return tf32; }
 
   mlir::func::FuncOp getKernel() const { return kernel; }
   llvm::ArrayRef<mlir::Type> getTypes() const { return types; }
@@ -75,6 +78,7 @@ private:
   mlir::func::FuncOp kernel;
   llvm::SmallVector<mlir::Type> types;
   unsigned architecture;
+  bool tf32;
   std::string reason;
   bool fold = false;
   std::optional<ScatterLoops> scatter;

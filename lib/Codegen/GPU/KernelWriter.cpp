@@ -318,20 +318,31 @@ Value KernelWriter::shuffle(Value value, int64_t distance) {
 }
 
 SmallVector<Value> KernelWriter::multiplyFragments(ValueRange a, ValueRange b,
-                                                   ValueRange sums, Type type) {
-  NVVM::MMATypes kind =
-      type.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+                                                   ValueRange sums,
+                                                   NVVM::MMATypes type) {
+  bool isInteger = type == NVVM::MMATypes::s8 || type == NVVM::MMATypes::u8;
+  int64_t depth = isInteger ? 32 : type == NVVM::MMATypes::tf32 ? 8 : 16;
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (isInteger)
+    overflow = NVVM::MMAIntOverflow::wrapped;
   auto result = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(), SmallVector<Type>(4, builder.getF32Type()));
+      builder.getContext(), SmallVector<Type>(4, sums.front().getType()));
   Value product = NVVM::MmaOp::create(
-      builder, result, a, b, sums, ArrayRef<int64_t>{16, 8, 16}, std::nullopt,
-      std::nullopt, std::array<NVVM::MMATypes, 2>{kind, kind},
+      builder, result, a, b, sums, ArrayRef<int64_t>{16, 8, depth},
+      std::nullopt, overflow, std::array<NVVM::MMATypes, 2>{type, type},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
                                      NVVM::MMALayout::col});
   SmallVector<Value> values;
   for (int64_t i = 0; i < 4; ++i)
     values.push_back(LLVM::ExtractValueOp::create(builder, product, i));
   return values;
+}
+
+Value KernelWriter::roundToTf32(Value value) {
+  Value rounded = NVVM::ConvertFloatToTF32Op::create(
+      builder, builder.getI32Type(), value, NVVM::FPRoundingMode::RNA,
+      NVVM::SaturationMode::NONE, /*relu=*/false);
+  return arith::BitcastOp::create(builder, builder.getF32Type(), rounded);
 }
 
 //===--- Memory -----------------------------------------------------------===//

@@ -13,6 +13,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -79,16 +80,20 @@ public:
   /// The value of the lane `distance` up or down (xor), any device type.
   mlir::Value shuffle(mlir::Value value, int64_t distance);
 
-  /// The warp's sums of 16x8 results plus the product of fragments of 16x16 and
-  /// 16x8 elements of a 16-bit type.
+  /// The warp's sums of 16x8 results plus the product of fragments, whose rows
+  /// and columns are 32 bytes of elements of one of the types f16, bf16, tf32,
+  /// s8, u8. Integers wrap around.
   llvm::SmallVector<mlir::Value> multiplyFragments(mlir::ValueRange a,
                                                    mlir::ValueRange b,
                                                    mlir::ValueRange sums,
-                                                   mlir::Type type);
+                                                   mlir::NVVM::MMATypes type);
 
-  /// Four matrices of 8x8 elements of 16 bits from shared memory, by the whole
-  /// warp: lane i says where row i % 8 of matrix i / 8 begins, and gets of each
-  /// matrix the two elements that fragments hold, as an i32.
+  /// The nearest number of 10 bits of fraction, still an f32.
+  mlir::Value roundToTf32(mlir::Value value);
+
+  /// Four matrices of 8 rows of 16 bytes from shared memory, by the whole warp:
+  /// lane i says where row i % 8 of matrix i / 8 begins, and gets of each
+  /// matrix the four bytes that fragments hold, as an i32.
   llvm::SmallVector<mlir::Value>
   loadMatrices(mlir::Value base, mlir::Type element, mlir::Value index);
 

@@ -33,6 +33,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   // 3. Write the kernels for the buffers they got.
   EmitDeviceKernelsOptions emit;
   emit.architecture = options.architecture;
+  emit.allowTf32 = options.allowTf32;
   emit.report = options.report;
   manager.addPass(createEmitDeviceKernels(emit));
   // 4. What is left is host code, which has to see what the device wrote.
@@ -63,10 +64,14 @@ struct GpuTextOptions : PassPipelineOptions<GpuTextOptions> {
   Option<unsigned> architecture{
       *this, "architecture", llvm::cl::init(75),
       llvm::cl::desc("The lowest architecture that must run the kernels")};
+  Option<bool> allowTf32{
+      *this, "allow-tf32", llvm::cl::init(false),
+      llvm::cl::desc("Products of f32 may round their operands to TF32")};
 
   GpuCodegenOptions get() const {
     GpuCodegenOptions options;
     options.architecture = architecture;
+    options.allowTf32 = allowTf32;
     return options;
   }
 };

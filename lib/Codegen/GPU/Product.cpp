@@ -12,19 +12,27 @@ namespace onnx_aot::gpu_kernel {
 
 //===--- Analysis ---------------------------------------------------------===//
 
-/// The 16-bit type that both factors are widened from to f32; null if they are
-/// not.
-static Type findNarrow(Value a, Value b, linalg::GenericOp op) {
-  auto getSource = [&](Value value) -> Type {
-    auto extend = value.getDefiningOp<arith::ExtFOp>();
-    if (!extend || extend->getBlock() != op.getBody() ||
-        !value.getType().isF32())
-      return {};
-    Type type = extend.getIn().getType();
-    return type.isF16() || type.isBF16() ? type : Type();
+/// Notes the type of 16 or 8 bits that both factors are widened from in the
+/// same way, if they are.
+static void findNarrow(Product &product, Value a, Value b) {
+  auto isWidening = [&](Operation *op) {
+    if (!op || op->getBlock() != product.op.getBody())
+      return false;
+    Type wide = op->getResult(0).getType();
+    if (isa<arith::ExtFOp>(op)) {
+      Type type = op->getOperand(0).getType();
+      return wide.isF32() && (type.isF16() || type.isBF16());
+    }
+    return isa<arith::ExtSIOp, arith::ExtUIOp>(op) && wide.isInteger(32) &&
+           op->getOperand(0).getType().isInteger(8);
   };
-  Type type = getSource(a);
-  return type == getSource(b) ? type : Type();
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  if (!isWidening(first) || !isWidening(second) ||
+      first->getName() != second->getName() ||
+      first->getOperand(0).getType() != second->getOperand(0).getType())
+    return;
+  product.narrow = first->getOperand(0).getType();
+  product.isSigned = isa<arith::ExtSIOp>(first);
 }
 
 /// Collects what computes `side.value`; fails where that is not one element of
@@ -89,7 +97,7 @@ std::optional<Product> findProduct(const KernelAnalysis &kernel) {
   Side a, b;
   a.value = multiply->getOperand(0);
   b.value = multiply->getOperand(1);
-  product.narrow = findNarrow(a.value, b.value, product.op);
+  findNarrow(product, a.value, b.value);
   if (product.narrow)
     for (Side *side : {&a, &b})
       side->value = side->value.getDefiningOp()->getOperand(0);
@@ -123,7 +131,8 @@ Value evaluateSide(KernelWriter &w, const Product &product, const Side &side,
   });
   w.evaluateBody(product.op, point, mapping,
                  [&](Operation *op) { return !side.ops.contains(op); });
-  return w.lookup(mapping, side.value);
+  Value value = w.lookup(mapping, side.value);
+  return product.roundsToTf32 ? w.roundToTf32(value) : value;
 }
 
 void loadSlice(KernelWriter &w, const Product &product, const Side &side,

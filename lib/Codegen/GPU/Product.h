@@ -29,10 +29,13 @@ struct Product {
   mlir::linalg::GenericOp op;
   Side rows, columns;
   llvm::SmallVector<unsigned> batch, depth;
-  /// Operands are of this type and are widened to f32 before they are
-  /// multiplied; the sides' values are what they are before. Null for other
-  /// products.
+  /// Operands are of this type of 16 or 8 bits and are widened to f32 or i32
+  /// before they are multiplied; the sides' values are what they are before.
+  /// Null for other products.
   mlir::Type narrow;
+  bool isSigned = false; ///< narrow integers are
+  /// Operands are rounded to TF32; set by the family that wants it.
+  bool roundsToTf32 = false;
 };
 
 /// Finds the product that a kernel is, pointwise ops after it aside.

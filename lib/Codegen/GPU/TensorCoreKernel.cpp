@@ -1,9 +1,10 @@
 //===- TensorCoreKernel.cpp - products on tensor cores --------------------===//
 //
-// Products of 16-bit floats with sums in f32: a warp computes 32x32 results by
-// mma instructions. Both operands lie in shared memory with neighbours along
-// the reduction side by side, as the instruction's fragments hold them, at a
-// pitch that spreads a fragment's rows over the banks.
+// Products of 16-bit floats with sums in f32, of 8-bit integers with sums in
+// i32, and of f32 rounded to TF32 where that is allowed: a warp computes 32x32
+// results by mma instructions. Both operands lie in shared memory with
+// neighbours along the reduction side by side, as the instruction's fragments
+// hold them, at a pitch that spreads a fragment's rows over the banks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +21,42 @@ namespace {
 
 constexpr int64_t kTile = 64;     ///< rows and columns of a block's results
 constexpr int64_t kWarpTile = 32; ///< of a warp's
-constexpr int64_t kDepth = 32;    ///< of a slice
 constexpr int64_t kThreads = 128;
-constexpr int64_t kPitch = kDepth + 8;
-/// Rows, columns and depth of one instruction.
-constexpr int64_t kM = 16, kN = 8, kK = 16;
+/// Rows and columns of one instruction.
+constexpr int64_t kM = 16, kN = 8;
+/// Bytes along the reduction: of a slice, from one of its rows to the next, of
+/// one instruction, and of a part that is loaded at once.
+constexpr int64_t kSlice = 64, kPitch = kSlice + 16, kStep = 32, kPart = 16;
 constexpr int64_t kRowParts = kWarpTile / kM, kColumnParts = kWarpTile / kN;
 constexpr int64_t kPerPart = 4; ///< results of a thread in one instruction
-/// The first architecture with these instructions for both types.
+/// The first architecture with these instructions for all types.
 constexpr unsigned kArchitecture = 80;
 /// Below this a tile would be mostly empty.
 constexpr int64_t kSmall = 16;
+
+/// What is multiplied.
+struct Format {
+  Type element; ///< as it lies in shared memory
+  NVVM::MMATypes type;
+  int64_t bytes;
+  /// Elements that take so many bytes.
+  int64_t count(int64_t size) const { return size / bytes; }
+};
+
+std::optional<Format> findFormat(const KernelAnalysis &kernel,
+                                 const Product &product) {
+  Type element = product.rows.value.getType();
+  if (!product.narrow)
+    return kernel.allowsTf32() && element.isF32()
+               ? std::optional<Format>({element, NVVM::MMATypes::tf32, 4})
+               : std::nullopt;
+  if (element.isF16())
+    return Format{element, NVVM::MMATypes::f16, 2};
+  if (element.isBF16())
+    return Format{element, NVVM::MMATypes::bf16, 2};
+  return Format{element,
+                product.isSigned ? NVVM::MMATypes::s8 : NVVM::MMATypes::u8, 1};
+}
 
 /// A thread's place in its warp, as fragments are numbered, and its warp's
 /// tile.
@@ -58,9 +84,8 @@ struct TensorCoreFamily final : KernelFamily {
     if (kernel.getArchitecture() < kArchitecture)
       return false;
     std::optional<Product> product = findProduct(kernel);
-    if (!product || !product->narrow)
-      return false;
-    return isLargeProduct(kernel, *product, kSmall);
+    return product && findFormat(kernel, *product) &&
+           isLargeProduct(kernel, *product, kSmall);
   }
 
   Value emitBlocks(const KernelAnalysis &kernel,
@@ -70,16 +95,19 @@ struct TensorCoreFamily final : KernelFamily {
 
   void emit(KernelWriter &w) const override {
     Product product = *findProduct(w.analysis());
+    Format format = *findFormat(w.analysis(), product);
+    product.roundsToTf32 = format.type == NVVM::MMATypes::tf32;
     TileGrid grid(w, product, kTile);
-    Value rows = w.shared(product.narrow, kTile * kPitch, "rows");
-    Value columns = w.shared(product.narrow, kTile * kPitch, "columns");
+    int64_t elements = kTile * format.count(kPitch);
+    Value rows = w.shared(format.element, elements, "rows");
+    Value columns = w.shared(format.element, elements, "columns");
     Place place(w);
     w.loop(w.blockIndex(), grid.count, w.gridSize(), {},
            [&](Value tile, ValueRange) {
              Point point(w.analysis().getDomain().getNumDims());
              auto [row, column] = grid.place(w, product, tile, kTile, point);
-             SmallVector<Value> sums =
-                 sumUp(w, product, point, place, row, column, rows, columns);
+             SmallVector<Value> sums = sumUp(w, product, format, point, place,
+                                             row, column, rows, columns);
              store(w, product, point, place, row, column, sums);
              return SmallVector<Value>();
            });
@@ -87,74 +115,76 @@ struct TensorCoreFamily final : KernelFamily {
 
 private:
   static SmallVector<Value> sumUp(KernelWriter &w, const Product &product,
-                                  const Point &point, const Place &place,
-                                  Value row, Value column, Value rows,
-                                  Value columns) {
+                                  const Format &format, const Point &point,
+                                  const Place &place, Value row, Value column,
+                                  Value rows, Value columns) {
     SmallVector<Value> sums(kRowParts * kColumnParts * kPerPart,
                             w.getInitial(product.op));
     auto at = [&](Value line, Value k) {
-      return w.add(w.mul(line, w.constant(kPitch)), k);
+      return w.add(w.mul(line, w.constant(format.count(kPitch))), k);
     };
-    return w.loop(w.constant(0), w.product(product.depth), w.constant(kDepth),
+    const int64_t depth = format.count(kSlice);
+    return w.loop(w.constant(0), w.product(product.depth), w.constant(depth),
                   sums, [&](Value first, ValueRange carried) {
                     // Nobody reads the slice of before any longer.
                     w.barrier();
                     loadSlice(w, product, product.rows, point, row, first,
-                              kTile, kDepth, kThreads, rows, at);
+                              kTile, depth, kThreads, rows, at);
                     loadSlice(w, product, product.columns, point, column, first,
-                              kTile, kDepth, kThreads, columns, at);
+                              kTile, depth, kThreads, columns, at);
                     w.barrier();
                     SmallVector<Value> next(carried);
-                    for (int64_t k = 0; k < kDepth; k += kK)
-                      multiply(w, product, place, k, rows, columns, next);
+                    for (int64_t k = 0; k < depth; k += format.count(kStep))
+                      multiply(w, format, place, k, rows, columns, next);
                     return next;
                   });
   }
 
   /// Four fragments' words from where this lane's row begins.
-  static SmallVector<Value> load(KernelWriter &w, const Product &product,
+  static SmallVector<Value> load(KernelWriter &w, const Format &format,
                                  Value slice, Value line, Value k) {
-    Value index = w.add(w.mul(line, w.constant(kPitch)), k);
-    SmallVector<Value> words = w.loadMatrices(slice, product.narrow, index);
-    if (product.narrow.isF16())
+    Value index = w.add(w.mul(line, w.constant(format.count(kPitch))), k);
+    SmallVector<Value> words = w.loadMatrices(slice, format.element, index);
+    if (format.element.isF16())
       for (Value &word : words)
         word = LLVM::BitcastOp::create(
-            w.b(), VectorType::get({2}, product.narrow), word);
+            w.b(), VectorType::get({2}, format.element), word);
     return words;
   }
 
-  static void multiply(KernelWriter &w, const Product &product,
+  static void multiply(KernelWriter &w, const Format &format,
                        const Place &place, int64_t depth, Value rows,
                        Value columns, SmallVector<Value> &sums) {
     SmallVector<SmallVector<Value>> a, b;
+    Value part = w.constant(format.count(kPart));
     // Of rows: the upper and the lower half, then the same further along k.
     for (int64_t i = 0; i < kRowParts; ++i)
       a.push_back(load(
-          w, product, rows,
+          w, format, rows,
           w.add(w.add(place.row, place.matrixRow),
                 w.add(w.mul(w.rem(place.matrix, w.constant(2)), w.constant(8)),
                       w.constant(i * kM))),
-          w.add(w.mul(w.div(place.matrix, w.constant(2)), w.constant(8)),
+          w.add(w.mul(w.div(place.matrix, w.constant(2)), part),
                 w.constant(depth))));
     // Of columns: both parts along k, then those of the next eight.
     for (int64_t j = 0; j < kColumnParts; j += 2) {
       SmallVector<Value> words = load(
-          w, product, columns,
+          w, format, columns,
           w.add(w.add(place.column, place.matrixRow),
                 w.add(w.mul(w.div(place.matrix, w.constant(2)), w.constant(8)),
                       w.constant(j * kN))),
-          w.add(w.mul(w.rem(place.matrix, w.constant(2)), w.constant(8)),
+          w.add(w.mul(w.rem(place.matrix, w.constant(2)), part),
                 w.constant(depth)));
       b.push_back({words[0], words[1]});
       b.push_back({words[2], words[3]});
     }
     for (int64_t i = 0; i < kRowParts; ++i)
       for (int64_t j = 0; j < kColumnParts; ++j) {
-        auto part = MutableArrayRef<Value>(sums).slice(
+        auto sum = MutableArrayRef<Value>(sums).slice(
             (i * kColumnParts + j) * kPerPart, kPerPart);
         SmallVector<Value> results = w.multiplyFragments(
-            a[i], b[j], SmallVector<Value>(part), product.narrow);
-        llvm::copy(results, part.begin());
+            a[i], b[j], SmallVector<Value>(sum), format.type);
+        llvm::copy(results, sum.begin());
       }
   }
 

@@ -40,6 +40,7 @@ def EmitDeviceKernels : Pass<"gpu-emit-device-kernels", "::mlir::ModuleOp"> {
     Requires a bufferised entry. Each kernel that a family covers becomes a
     function of a `gpu.module` and its launch a call of
     `onnx_aot.device_launch` with host addresses, sizes and the number of blocks.
+    So do loops on buffers that update computed places, as ScatterND has them.
     Other launches stay, for the host; with `report` each is told with a reason.
   }];
   let dependentDialects = [
@@ -50,6 +51,8 @@ def EmitDeviceKernels : Pass<"gpu-emit-device-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"architecture", "architecture", "unsigned", "75",
            "The lowest architecture that must run the kernels: 80 for sm_80">,
+    Option<"allowTf32", "allow-tf32", "bool", "false",
+           "Products of f32 may round their operands to TF32">,
     Option<"report", "report", "bool", "false",
            "Warn of each kernel that stays on the host">
   ];

@@ -12,6 +12,8 @@ struct GpuCodegenOptions {
   CodegenOptions host;
   /// The lowest architecture that must run the kernels: 80 for sm_80.
   unsigned architecture = 75;
+  /// Products of f32 may round their operands to TF32.
+  bool allowTf32 = false;
   /// Kernels become host code for the emulating driver.
   bool emulate = false;
   /// Warn of everything that stays on the host.
