@@ -21,6 +21,9 @@ namespace {
 constexpr int64_t kTypicalSize = 128;
 /// Tasks beyond which a finer split balances nothing.
 constexpr int64_t kMaxTasks = 64;
+/// Multiply-adds that take the time of one point of other kernels, about: what
+/// tasks over dimensions of unknown size have at least.
+constexpr int64_t kProductsPerPoint = 8;
 /// Rows that lie this many bytes apart fall into one set of a first-level cache
 /// of eight ways; one way is left for the panel.
 constexpr int64_t kSetStride = 4096, kSetRows = 7;
@@ -227,7 +230,8 @@ private:
       int64_t count = llvm::divideCeil(sizeOf(dim), fitting);
       tiling.blocks[dim] =
           llvm::alignTo(llvm::divideCeil(sizeOf(dim), count), unit);
-      pieces *= llvm::divideCeil(sizeOf(dim), tiling.blocks[dim]);
+      if (!ShapedType::isDynamic(sizes[dim]))
+        pieces *= llvm::divideCeil(sizeOf(dim), tiling.blocks[dim]);
     }
     return pieces;
   }
@@ -327,37 +331,65 @@ private:
       tiling.order.push_back(tiling.rowDim);
   }
 
+  /// Points of a dimension that register tiles take at once.
+  int64_t unitOf(int dim) {
+    if (dim == tiling.laneDim)
+      return tiling.vectors * tiling.lanes;
+    if (dim == tiling.rowDim)
+      return tiling.rows;
+    return llvm::is_contained(tiling.unrolled, dim) ? sizes[dim] : 1;
+  }
+
+  /// Cuts dimensions of constant size into tasks, then those that only the run
+  /// knows: these may be 1, and nothing that is free to be long may stay whole.
   void chooseBlocks() {
     int64_t points = 1;
     for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
-      points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
+      if (domain.isReductionDim(dim) || !ShapedType::isDynamic(sizes[dim]))
+        points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
     int64_t wanted =
         std::clamp<int64_t>(points / target.tuning.taskPoints, 1, kMaxTasks);
     wanted = llvm::divideCeil(wanted, blockForCache());
-    for (unsigned dim : tiling.order) {
-      if (wanted <= 1)
-        break;
-      if (tiling.blocks[dim])
+    for (unsigned dim : tiling.order)
+      if (!ShapedType::isDynamic(sizes[dim]) && !tiling.blocks[dim])
+        wanted = llvm::divideCeil(wanted, cutInto(dim, wanted));
+    // What a task of one point of each remaining dimension has.
+    int64_t inTask = 1;
+    for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
+      if (domain.isReductionDim(dim))
+        inTask = llvm::SaturatingMultiply<uint64_t>(inTask, sizeOf(dim));
+      else if (tiling.blocks[dim] || !ShapedType::isDynamic(sizes[dim]))
+        inTask = llvm::SaturatingMultiply<uint64_t>(
+            inTask, tiling.blocks[dim] ? tiling.blocks[dim] : sizes[dim]);
+    int64_t least = target.tuning.taskPoints;
+    if (contraction)
+      least *= kProductsPerPoint;
+    for (unsigned dim : llvm::reverse(tiling.order)) {
+      if (!ShapedType::isDynamic(sizes[dim]) || tiling.blocks[dim])
         continue;
-      int64_t unit = (int)dim == tiling.laneDim  ? tiling.vectors * tiling.lanes
-                     : (int)dim == tiling.rowDim ? tiling.rows
-                     : llvm::is_contained(tiling.unrolled, dim) ? sizes[dim]
-                                                                : 1;
-      int64_t units = llvm::divideCeil(sizeOf(dim), unit);
-      int64_t pieces = std::min(units, wanted);
-      if (pieces <= 1)
-        continue;
-      int64_t perPiece = llvm::divideCeil(units, pieces);
-      // A block that divides the size keeps all tiles constant.
-      if (!ShapedType::isDynamic(sizes[dim]))
-        for (int64_t more = perPiece; more < 2 * perPiece; ++more)
-          if (sizes[dim] % (more * unit) == 0) {
-            perPiece = more;
-            break;
-          }
-      tiling.blocks[dim] = perPiece * unit;
-      wanted = llvm::divideCeil(wanted, llvm::divideCeil(units, perPiece));
+      int64_t unit = unitOf(dim);
+      inTask = llvm::SaturatingMultiply<uint64_t>(inTask, unit);
+      int64_t units = llvm::divideCeil(least, std::max<int64_t>(inTask, 1));
+      tiling.blocks[dim] = units * unit;
+      inTask = llvm::SaturatingMultiply<uint64_t>(inTask, units);
     }
+  }
+
+  /// Cuts a dimension of constant size; returns the number of blocks.
+  int64_t cutInto(int dim, int64_t wanted) {
+    int64_t unit = unitOf(dim), units = llvm::divideCeil(sizes[dim], unit);
+    int64_t pieces = std::min(units, wanted);
+    if (pieces <= 1)
+      return 1;
+    int64_t perPiece = llvm::divideCeil(units, pieces);
+    // A block that divides the size keeps all tiles constant.
+    for (int64_t more = perPiece; more < 2 * perPiece; ++more)
+      if (sizes[dim] % (more * unit) == 0) {
+        perPiece = more;
+        break;
+      }
+    tiling.blocks[dim] = perPiece * unit;
+    return llvm::divideCeil(units, perPiece);
   }
 
   ArrayRef<linalg::GenericOp> ops;
