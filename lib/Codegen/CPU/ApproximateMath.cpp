@@ -10,6 +10,8 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace onnx_aot;
 using onnx_aot::cpu::ElementaryFunctions;
@@ -77,17 +79,22 @@ struct ExpandSigmoid : OpRewritePattern<arith::DivFOp> {
   }
 };
 
+/// x of 1 + erf(x * sqrt(1/2)), or null.
+static Value getNormalArgument(Value value) {
+  Value other = getOperandBeside<arith::AddFOp>(value, 1);
+  auto erf = other ? other.getDefiningOp<math::ErfOp>() : math::ErfOp();
+  if (!erf)
+    return {};
+  return getOperandBeside<arith::MulFOp>(erf.getOperand(), M_SQRT1_2);
+}
+
 // Pattern: 1 + erf(x * sqrt(1/2)) -> twice the normal distribution's function
 struct ExpandNormal : OpRewritePattern<arith::AddFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::AddFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32())
-      return failure();
-    Value other = getOperandBeside<arith::AddFOp>(op.getResult(), 1);
-    auto erf = other ? other.getDefiningOp<math::ErfOp>() : math::ErfOp();
-    Value x = erf ? getOperandBeside<arith::MulFOp>(erf.getOperand(),
-                                                    0.70710678118654752440)
+    Value x = getElementTypeOrSelf(op.getType()).isF32()
+                  ? getNormalArgument(op.getResult())
                   : Value();
     if (!x)
       return failure();
@@ -97,17 +104,39 @@ struct ExpandNormal : OpRewritePattern<arith::AddFOp> {
   }
 };
 
+// Pattern: x / 2 * (1 + erf(x * sqrt(1/2))) -> gelu(x)
+struct ExpandGelu : OpRewritePattern<arith::MulFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::MulFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF32())
+      return failure();
+    for (auto [half, sum] : {std::pair(op.getLhs(), op.getRhs()),
+                             std::pair(op.getRhs(), op.getLhs())}) {
+      Value x = getNormalArgument(sum);
+      if (!x || getOperandBeside<arith::MulFOp>(half, 0.5) != x)
+        continue;
+      ElementaryFunctions functions(rewriter, op.getLoc(), op.getType());
+      rewriter.replaceOp(op, functions.gelu(x));
+      return success();
+    }
+    return failure();
+  }
+};
+
 struct ApproximateMath : onnx_aot::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
-    // What is made of several functions goes first.
-    RewritePatternSet composites(context), single(context);
+    // What is made of several functions goes first, the largest before all.
+    RewritePatternSet largest(context), composites(context), single(context);
+    largest.add<ExpandGelu>(context);
     composites.add<ExpandSigmoid, ExpandNormal>(context);
     single.add<Expand<math::ExpOp, &ElementaryFunctions::exp>,
                Expand<math::LogOp, &ElementaryFunctions::log>,
                Expand<math::TanhOp, &ElementaryFunctions::tanh>,
                Expand<math::ErfOp, &ElementaryFunctions::erf>>(context);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(composites))) ||
+    if (failed(applyPatternsGreedily(getOperation(), std::move(largest))) ||
+        failed(applyPatternsGreedily(getOperation(), std::move(composites))) ||
         failed(applyPatternsGreedily(getOperation(), std::move(single))))
       signalPassFailure();
   }

@@ -38,14 +38,13 @@ constexpr float kErf[] = {0.128379166f,  -0.37612629f,  0.11283621f,
 constexpr float kErfTail[] = {-0.12852094f,   -0.6357698f,    -0.10497879f,
                               0.022371482f,   -0.002741181f,  -1.9496569e-05f,
                               5.9267943e-05f, -6.0717143e-06f};
-/// erf(x / sqrt 2) / x in x^2, for |x| <= 1
-constexpr float kNormal[] = {0.7978846f,    -0.13298076f,   0.01994709f,
-                             -0.002374538f, 0.00023057588f, -1.8496383e-05f,
-                             1.0584171e-06f};
-/// exp(x^2 / 2) erfc(x / sqrt 2) / u in u = 1 / (x + 3.5), for 1 <= x <= 14.5
-constexpr float kNormalTail[] = {
-    0.7979148f,  2.7898777f, 9.082321f,   23.46898f,  96.492485f,
-    -180.09142f, 1832.0063f, -6339.6763f, 7434.2144f, -1990.7125f};
+/// exp(a^2 / 2) erfc(a / sqrt 2) (a + 3) / 2 in v = (a - 3) / (a + 3), for a
+/// from 0 to 14.5: the first terms in 64 bits, and the rest.
+constexpr double kNormal[] = {0.72908369040710469, -0.50933199093689665};
+constexpr float kNormalRest[] = {
+    0.23001769f,     -0.0472627014f,  -0.010462492f,
+    0.00696941464f,  0.00102471481f,  -0.0010328684f,
+    -0.00024479834f, 0.000131607141f, 5.46504337e-05f};
 /// Adding and subtracting it rounds to an integer, which its last bits then
 /// hold.
 constexpr double kRounder = 12582912;
@@ -56,15 +55,12 @@ constexpr double kLn2High = 0.693145751953125, kLn2 = 0.69314718055994530942;
 
 //===--- Functions --------------------------------------------------------===//
 
-ElementaryFunctions::Power ElementaryFunctions::reducePower(Value x,
-                                                            Value low) {
+ElementaryFunctions::Power ElementaryFunctions::reducePower(Value x) {
   Value rounder = constant(kRounder);
   Value shifted = fma(x, constant(1 / kLn2), rounder);
   Value n = sub(shifted, rounder);
   Value r = fma(n, constant(-kLn2High), x);
   r = fma(n, constant(kLn2High - kLn2), r);
-  if (low)
-    r = add(r, low);
   Value exponent =
       arith::SubIOp::create(builder, loc, toBits(shifted), toBits(rounder));
   return {fma(mul(r, r), evaluate(kExp, r), r), exponent};
@@ -137,8 +133,10 @@ Value ElementaryFunctions::erf(Value x) {
   Value small = fma(evaluate(kErf, square), a, a);
   // From 4 on it rounds to 1.
   Value t = atMost(a, 4);
-  Value large =
-      sub(constant(1), normalExp(fma(evaluate(kErfTail, t), t, negate(t))));
+  // 1 - 2^n (1 + f), where 1 - 2^n is exact.
+  Power power = reducePower(fma(evaluate(kErfTail, t), t, negate(t)));
+  Value step = powerOfTwo(power.exponent);
+  Value large = fma(negate(power.fraction), step, sub(constant(1), step));
   return withSign(select(isLess(a, constant(0.95)), small, large), x);
 }
 
@@ -159,29 +157,86 @@ Value ElementaryFunctions::sigmoid(Value x) {
                 positive);
 }
 
+Value ElementaryFunctions::normalTail(Value a) {
+  Value one = constant(1), t = atMost(a, 14.5), wide = widen(t);
+  // u = 1 / (a + 3), in 64 bits by a step of Newton's; v = 1 - 6 u.
+  Value guess = div(one, add(t, constant(3)));
+  Value u = widen(guess), unit = wideConstant(1);
+  Value missing = fma(negate(add(wide, wideConstant(3))), u, unit);
+  u = fma(missing, u, u);
+  Value v = fma(wideConstant(-6), u, unit);
+  Value rest = evaluate(kNormalRest, fma(constant(-6), guess, one));
+  Value sum = fma(widen(rest), v, wideConstant(kNormal[1]));
+  sum = fma(sum, v, wideConstant(kNormal[0]));
+  // exp(-a^2 / 2) = 2^n (1 + r + r^2 q)
+  Value rounder = constant(kRounder);
+  Value shifted = fma(mul(t, t), constant(-0.5 / kLn2), rounder);
+  Value r = fma(widen(sub(shifted, rounder)), wideConstant(-kLn2),
+                mul(mul(wide, wide), wideConstant(-0.5)));
+  Value low = narrow(r);
+  Value power =
+      add(add(unit, r), widen(mul(evaluate(kExp, low), mul(low, low))));
+  Value exponent =
+      arith::SubIOp::create(builder, loc, toBits(shifted), toBits(rounder));
+  return mul(mul(sum, u), scaleWide(power, exponent));
+}
+
 Value ElementaryFunctions::twiceNormal(Value x) {
-  Value one = constant(1), a = absolute(x), square = mul(a, a);
-  Value small = fma(evaluate(kNormal, square), x, one);
-  Value t = atMost(a, 14.5);
-  Value u = div(one, add(t, constant(3.5)));
-  // What the square's rounding loses is a factor of the power.
-  Value h = mul(t, t), l = fma(t, t, negate(h)), half = constant(-0.5);
-  Power power = reducePower(mul(h, half), mul(l, half));
-  Value tail =
-      scale(mul(mul(evaluate(kNormalTail, u), u), add(power.fraction, one)),
-            power.exponent);
-  Value large = select(isLess(x, constant(0)), tail, sub(constant(2), tail));
-  return select(isLess(a, one), small, large);
+  Value tail = normalTail(absolute(x));
+  tail = add(tail, tail);
+  return narrow(
+      select(isLess(x, constant(0)), tail, sub(wideConstant(2), tail)));
+}
+
+Value ElementaryFunctions::gelu(Value x) {
+  Value a = absolute(x);
+  Value tail = mul(widen(atMost(a, 14.5)), normalTail(a));
+  // As a product, so that it is no number where x is none or -infinity.
+  Value step = select(isLess(constant(0), x), constant(1), constant(0));
+  return narrow(sub(widen(mul(x, step)), tail));
+}
+
+//===--- 64 bits ----------------------------------------------------------===//
+
+Type ElementaryFunctions::resized(Type element) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(element);
+  return element;
+}
+
+Value ElementaryFunctions::widen(Value x) {
+  return arith::ExtFOp::create(builder, loc, resized(builder.getF64Type()), x);
+}
+
+Value ElementaryFunctions::narrow(Value x) {
+  return arith::TruncFOp::create(builder, loc, type, x);
+}
+
+Value ElementaryFunctions::wideConstant(double value) {
+  TypedAttr attribute = builder.getF64FloatAttr(value);
+  if (auto vector = dyn_cast<VectorType>(resized(builder.getF64Type())))
+    attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+  return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+Value ElementaryFunctions::scaleWide(Value number, Value exponent) {
+  Type bits = resized(builder.getI64Type());
+  TypedAttr width = builder.getI64IntegerAttr(52);
+  if (auto vector = dyn_cast<VectorType>(bits))
+    width = DenseElementsAttr::get(vector, Attribute(width));
+  Value place = arith::ConstantOp::create(builder, loc, width);
+  Value steps = arith::ShLIOp::create(
+      builder, loc, arith::ExtSIOp::create(builder, loc, bits, exponent),
+      place);
+  Value scaled = arith::AddIOp::create(
+      builder, loc, arith::BitcastOp::create(builder, loc, bits, number),
+      steps);
+  return arith::BitcastOp::create(builder, loc, number.getType(), scaled);
 }
 
 //===--- Arithmetic -------------------------------------------------------===//
 
-Type ElementaryFunctions::intType() {
-  Type i32 = builder.getI32Type();
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.clone(i32);
-  return i32;
-}
+Type ElementaryFunctions::intType() { return resized(builder.getI32Type()); }
 
 Value ElementaryFunctions::constant(double value) {
   TypedAttr attribute = builder.getF32FloatAttr(static_cast<float>(value));

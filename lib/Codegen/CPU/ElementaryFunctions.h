@@ -29,20 +29,32 @@ public:
   mlir::Value sigmoid(mlir::Value x);
   /// 1 + erf(x / sqrt 2), with all its digits where it is small.
   mlir::Value twiceNormal(mlir::Value x);
+  /// x / 2 * (1 + erf(x / sqrt 2))
+  mlir::Value gelu(mlir::Value x);
 
 private:
   /// exp(x) = (1 + fraction) * 2^exponent, the exponent an integer.
   struct Power {
     mlir::Value fraction, exponent;
   };
-  /// Of x + low, between -104 and 89.
-  Power reducePower(mlir::Value x, mlir::Value low = {});
+  /// Of x between -104 and 89.
+  Power reducePower(mlir::Value x);
   /// number * 2^exponent in two steps, neither of which leaves the range.
   mlir::Value scale(mlir::Value number, mlir::Value exponent);
   /// exp(x) where that is a normal number.
   mlir::Value normalExp(mlir::Value x);
   /// 2^exponent, a normal number.
   mlir::Value powerOfTwo(mlir::Value exponent);
+
+  /// erfc(a / sqrt 2) / 2 for a >= 0, in 64 bits.
+  mlir::Value normalTail(mlir::Value a);
+  /// number * 2^exponent, both normal numbers of 64 bits.
+  mlir::Value scaleWide(mlir::Value number, mlir::Value exponent);
+  mlir::Value widen(mlir::Value x);
+  mlir::Value narrow(mlir::Value x);
+  mlir::Value wideConstant(double value);
+  /// `type` with other elements.
+  mlir::Type resized(mlir::Type element);
 
   mlir::Value constant(double value);
   mlir::Value integer(int32_t value);
