@@ -275,6 +275,19 @@ case("Compress", [f32(1, 2, 3), np.array([True])], f32(1), axis=0)
 case("Range", [np.float32(1), np.float32(1), np.float32(1)], f32())
 case("Range", [np.int64(5), np.int64(0), np.int64(-2)], i64(5, 3, 1))
 
+# ---- Quantization -------------------------------------------------------------------------------------
+
+HALVES = f32(0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, 1e30, -1e30, INF, -INF, NAN)
+for dtype in (np.int8, np.uint8, np.int16, np.uint16):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    for zero in (0, 10):
+        rounded = [min(max(v + zero, low), high) for v in (0, 2, 2, 0, -2, -2, 0)]
+        case("QuantizeLinear", [HALVES, np.float32(1), np.array(zero, dtype)],
+             np.array([*rounded, high, low, high, low, 0], dtype))
+case("QuantizeLinear", [f32(1, 3, 5, -3), np.float32(2), np.array(-3, np.int8)], np.array([-3, -1, -1, -5], np.int8))
+# The scale is 1: the range is 0 to 255.
+case("DynamicQuantizeLinear", [f32(0, 0.5, 1.5, 2.5, 255)], np.array([0, 0, 2, 2, 255], np.uint8), np.float32(1), np.uint8(0))
+
 # ---- Windows ------------------------------------------------------------------------------------------
 
 case("MaxPool", [np.full((1, 1, 2, 2), -INF, np.float32)], np.full((1, 1, 1, 1), -INF, np.float32),
@@ -288,6 +301,22 @@ case("Resize", [f32([[1, 2, 3]]), None, None, i64(1, 1, 1)], f32([[1]]), mode="l
      coordinate_transformation_mode="align_corners")
 case("Resize", [f32([[1, 2, 3, 4]]), None, None, i64(1, 1, 2)], f32([[1, 3]]), mode="nearest",
      coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+
+
+def cubic_at(row, position):
+    """Keys' cubic with a = -0.75 on a row whose ends go on for ever."""
+    first = int(np.floor(position))
+    weights = [-0.75 * (((t - 5) * t + 8) * t - 4) if t > 1 else (1.25 * t - 2.25) * t * t + 1
+               for t in (abs(position - first - i) for i in range(-1, 3))]
+    return sum(w * row[min(max(first + i, 0), len(row) - 1)] for i, w in zip(range(-1, 3), weights))
+
+
+POSITIONS = (0.0, 0.5, 2.25, 4.0, -0.25, -0.4, -1.0, -1.75, 4.3, 4.45, 6.0, 5.25)
+for align in (0, 1):
+    x = [(2 * p + 1) / 5 - 1 if not align else p / 2 - 1 for p in POSITIONS]
+    case("GridSample", [f32([[[0, 1, 4, 9, 16]]]), f32([[[v, 0] for v in x]])],
+         f32([[[cubic_at((0, 1, 4, 9, 16), p) for p in POSITIONS]]]), mode="cubic", padding_mode="border", align_corners=align, rtol=3e-5)
 
 # ---- Small numbers ------------------------------------------------------------------------------------
 

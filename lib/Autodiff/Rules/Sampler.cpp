@@ -71,7 +71,8 @@ SmallVector<Tap> Sampler::getTaps(Value at, Value size) {
   }
   if (sampling.padding == Sampling::Padding::Reflection)
     at = reflect(at, size);
-  if (sampling.padding == Sampling::Padding::Border)
+  if (sampling.padding == Sampling::Padding::Border &&
+      sampling.mode != Sampling::Mode::Cubic)
     at = clamp(at, last);
   if (sampling.mode == Sampling::Mode::Linear) {
     Value first = b.create<FloorOp>(at), part = b.sub(at, first);

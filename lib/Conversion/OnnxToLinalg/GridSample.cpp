@@ -60,7 +60,9 @@ struct Sampler {
 
   /// Brings a position outside x to where the padding mode reads.
   Value pad(ScalarBuilder &s, Value at, Value size) const {
-    if (outside == Outside::Border) {
+    // The elements beside a cubic's position move into x, the position does
+    // not.
+    if (outside == Outside::Border && interpolation != Interpolation::Cubic) {
       Value low = s.like(at, 0), high = s.sub(size, s.like(at, 1));
       return s.min(s.max(at, low), high);
     }
