@@ -122,7 +122,7 @@ static llvm::Error checkNames(const llvm::Target &target, const Triple &triple,
         llvm::none_of(subtarget->getAllProcessorFeatures(), matches))
       return createStringError("unknown feature '" + feature.str() + "' for " +
                                triple.str() +
-                               " (expected +name or -name, as for llc -mattr)");
+                               " (expected +name or -name, as in +avx2,-fma)");
   }
   return llvm::Error::success();
 }

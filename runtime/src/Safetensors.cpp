@@ -224,6 +224,15 @@ Expected<SafetensorsHeader> readSafetensors(const void *data, uint64_t bytes,
   return header;
 }
 
+bool isUtf8(const std::string &text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::exception &) {
+    return false;
+  }
+}
+
 Expected<std::string> writeSafetensorsHeader(SafetensorsHeader &header) {
   std::vector<SafetensorsEntry> placed;
   for (uint64_t alignment : {8, 4, 2, 1})
@@ -248,6 +257,9 @@ Expected<std::string> writeSafetensorsHeader(SafetensorsHeader &header) {
     next += *tensorBytes(typeInfo(entry.type)->bytes, entry.dims.data(),
                          static_cast<int32_t>(entry.dims.size()));
     entry.end = next;
+    if (!isUtf8(entry.name))
+      return invalidArgument("the name of tensor ", runtime::quoted(entry.name),
+                             " is not UTF-8");
     if (json.count(entry.name))
       return invalidArgument("tensor ", runtime::quoted(entry.name),
                              " is there twice");
@@ -255,12 +267,11 @@ Expected<std::string> writeSafetensorsHeader(SafetensorsHeader &header) {
                         {"shape", entry.dims},
                         {"data_offsets", {entry.begin, entry.end}}};
   }
-  std::string text;
-  try {
-    text = json.dump();
-  } catch (const Json::exception &) {
-    return invalidArgument("a name or property is not UTF-8");
-  }
+  for (const auto &[key, value] : header.metadata)
+    if (!isUtf8(key) || !isUtf8(value))
+      return invalidArgument("metadata ", runtime::quoted(key),
+                             " is not UTF-8");
+  std::string text = json.dump();
   uint64_t length = text.size(), prefix = sizeof(length);
   while ((prefix + length) % ONNX_AOT_ALIGNMENT)
     ++length;

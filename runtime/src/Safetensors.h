@@ -40,6 +40,9 @@ constexpr uint64_t maxSafetensorsHeader = 100'000'000;
 Expected<SafetensorsHeader> readSafetensors(const void *data, uint64_t bytes,
                                             const std::string &what);
 
+/// Whether JSON can hold a text: all that files keep in a header is UTF-8.
+bool isUtf8(const std::string &text);
+
 /// Places the tensors (the strictest alignment first, else in their order) and
 /// returns length and header; sets `begin`, `end` and `dataBegin`. The first
 /// tensor's byte is at a multiple of ONNX_AOT_ALIGNMENT.

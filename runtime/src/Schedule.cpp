@@ -35,14 +35,18 @@ const KindName &kindName(int kind) {
 }
 constexpr int numKinds = Schedule::OneCycle + 1;
 
-/// Other names for a key: PyTorch's differ from schedule to schedule.
+/// Other names for keys: PyTorch's differ from schedule to schedule.
+constexpr std::pair<const char *, const char *> synonyms[] = {
+    {"T_max", "total_steps"},
+    {"total_iters", "total_steps"},
+    {"total", "total_steps"},
+    {"warmup", "warmup_steps"},
+    {"max_lr", "lr"}};
+
 std::string canonicalKey(const std::string &key) {
-  if (key == "T_max" || key == "total_iters" || key == "total")
-    return "total_steps";
-  if (key == "warmup")
-    return "warmup_steps";
-  if (key == "max_lr")
-    return "lr";
+  for (const auto &[other, name] : synonyms)
+    if (key == other)
+      return name;
   return key;
 }
 
@@ -173,8 +177,12 @@ Expected<Schedule> Schedule::parse(const std::string &text, double lr,
     if (equals == pair.npos || !known ||
         std::find(seen.begin(), seen.end(), key) != seen.end()) {
       std::string list;
-      for (const char *each : keys)
+      for (const char *each : keys) {
         list += concat(list.empty() ? "" : ", ", each);
+        for (const auto &[other, name] : synonyms)
+          if (name == std::string(each))
+            list += concat(" or ", other);
+      }
       return invalidArgument("learning-rate schedule ", quoted(name),
                              " does not take ", quoted(pair), " (it takes ",
                              list, ", each once, as key=value)");

@@ -494,8 +494,11 @@ uint64_t Trainer::parameterBytes(bool trainableOnly) const {
 namespace {
 
 Status checkBuffer(uint64_t bytes, uint64_t needed, const void *buffer) {
-  if (bytes != needed || (needed && !buffer))
-    return invalidArgument("the buffer has ", buffer ? bytes : 0,
+  if (needed && !buffer)
+    return invalidArgument("the buffer is null, the parameters have ", needed,
+                           " bytes");
+  if (bytes != needed)
+    return invalidArgument("the buffer has ", bytes,
                            " bytes, the parameters have ", needed);
   return Status();
 }

@@ -2,6 +2,7 @@
 #include "onnx-aot/runtime/training_c_api.h"
 
 #include "CApiSupport.h"
+#include "Safetensors.h"
 
 #include "onnx-aot/runtime/Trainer.h"
 
@@ -81,6 +82,15 @@ Status getProperty(Trainer &trainer, const char *name, const T *&value) {
   value = std::get_if<T>(&found->second);
   if (!value)
     return invalidArgument("property ", quoted(name), " has another type");
+  return Status();
+}
+
+/// Refuses at once what no checkpoint could keep.
+Status setProperty(Trainer &trainer, const char *name, Property value) {
+  const auto *text = std::get_if<std::string>(&value);
+  if (!isUtf8(name) || (text && !isUtf8(*text)))
+    return invalidArgument("property ", quoted(name), " is not UTF-8");
+  trainer.properties()[name] = std::move(value);
   return Status();
 }
 
@@ -379,29 +389,23 @@ double onnxAotTrainerGradientNorm(const OnnxAotTrainer *trainer) {
 OnnxAotCode onnxAotTrainerSetIntProperty(OnnxAotTrainer *trainer,
                                          const char *name, int64_t value,
                                          OnnxAotError *error) {
-  return withTrainer(trainer, error, {{name, "name"}}, [&](Trainer &t) {
-    t.properties()[name] = value;
-    return Status();
-  });
+  return withTrainer(trainer, error, {{name, "name"}},
+                     [&](Trainer &t) { return setProperty(t, name, value); });
 }
 
 OnnxAotCode onnxAotTrainerSetFloatProperty(OnnxAotTrainer *trainer,
                                            const char *name, float value,
                                            OnnxAotError *error) {
-  return withTrainer(trainer, error, {{name, "name"}}, [&](Trainer &t) {
-    t.properties()[name] = value;
-    return Status();
-  });
+  return withTrainer(trainer, error, {{name, "name"}},
+                     [&](Trainer &t) { return setProperty(t, name, value); });
 }
 
 OnnxAotCode onnxAotTrainerSetStringProperty(OnnxAotTrainer *trainer,
                                             const char *name, const char *value,
                                             OnnxAotError *error) {
-  return withTrainer(trainer, error, {{name, "name"}, {value, "value"}},
-                     [&](Trainer &t) {
-                       t.properties()[name] = std::string(value);
-                       return Status();
-                     });
+  return withTrainer(
+      trainer, error, {{name, "name"}, {value, "value"}},
+      [&](Trainer &t) { return setProperty(t, name, std::string(value)); });
 }
 
 OnnxAotPropertyType onnxAotTrainerPropertyType(OnnxAotTrainer *trainer,

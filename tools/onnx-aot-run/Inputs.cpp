@@ -256,7 +256,8 @@ Expected<std::vector<Tensor>> gatherInputs(const Module &module,
         return given.status();
       inputs.push_back(std::move(*given));
     } else if (options.randomSeed) {
-      auto made = randomInput(module, i, *options.randomSeed, *symbols);
+      auto made = randomInput(
+          module, i, static_cast<uint64_t>(*options.randomSeed), *symbols);
       if (!made)
         return made.status();
       inputs.push_back(std::move(*made));

@@ -4,6 +4,7 @@
 #include "onnx-aot/runtime/Session.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 
@@ -35,6 +36,15 @@ std::string number(const std::string &text) {
   double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end || !std::isfinite(value) || value < 0)
     return "'" + text + "' is not a number of 0 or more";
+  return "";
+}
+
+std::string integer(const std::string &text) {
+  int64_t value = 0;
+  const char *end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end)
+    return "'" + text + "' is not an integer of 64 bits";
   return "";
 }
 
@@ -104,7 +114,8 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
                  "without its own copy (compiled with --no-model)")
       ->type_name("FILE.onnx")
       ->group("Training");
-  add("--seed", train.seed, "Of the samples' order and random operators", "N");
+  add("--seed", train.seed, "Of the samples' order and random operators", "N")
+      ->check(integer);
   addFlag("--shuffle", train.shuffle, "Shuffle the samples in each epoch");
   addFlag("--verify-gradients", train.verifyGradients,
           "Do not train: compare the gradient of each parameter on the first "
@@ -144,7 +155,8 @@ std::optional<Options> parseOptions(int argc, char **argv, int &exitCode) {
       ->type_name("FILE.npz");
   app.add_option("--random-inputs", options.randomSeed,
                  "Make the inputs that are not given at random")
-      ->type_name("SEED");
+      ->type_name("SEED")
+      ->check(integer);
   app.add_option("--dim", options.dims,
                  "Size of a symbolic dimension of random inputs")
       ->type_name("NAME=N")

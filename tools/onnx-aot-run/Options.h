@@ -32,7 +32,7 @@ struct Options {
   std::vector<std::string> libraries; ///< loaded before the module
   std::vector<std::string> inputs;    ///< NAME=FILE.npy
   std::string inputsFile;
-  std::optional<uint64_t> randomSeed;
+  std::optional<int64_t> randomSeed;
   std::vector<std::string> dims; ///< NAME=N
   std::string outputsFile;
   std::string expectFile;

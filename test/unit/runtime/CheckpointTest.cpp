@@ -84,7 +84,12 @@ TEST(Checkpoint, NamesMayBeAnything) {
 
   checkpoint.parameters[0].name = "\xff";
   expectFailure(checkpoint.toMemory().status(), ONNX_AOT_INVALID_ARGUMENT,
-                {"not UTF-8"});
+                {"name of tensor", "not UTF-8"});
+  checkpoint.parameters[0].name = "fine";
+  checkpoint.properties["broken"] = std::string("\xff");
+  expectFailure(checkpoint.toMemory().status(), ONNX_AOT_INVALID_ARGUMENT,
+                {"metadata", "broken", "not UTF-8"});
+  checkpoint.properties.erase("broken");
   checkpoint.parameters[0].name = "a/b c";
   expectFailure(checkpoint.toMemory().status(), ONNX_AOT_INVALID_ARGUMENT,
                 {"'a/b c'", "twice"});

@@ -140,6 +140,7 @@ TEST(Schedule, WrongTextIsRefused) {
       {"step", "step_size"},
       {"step:step_size=0", "step_size"},
       {"cosine:T_max=10,gamma=1", "'gamma=1'"},
+      {"cosine:gamma=1", "total_steps or T_max or"},
       {"cosine:T_max=10,T_max=10", "'T_max=10'"},
       {"cosine:T_max=10,total=10", "'total=10'"},
       {"cosine:T_max", "'T_max'"},

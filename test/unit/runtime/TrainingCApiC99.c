@@ -114,6 +114,11 @@ int trainFromC(const char *checkpoint) {
   TRY(onnxAotTrainerSetIntProperty(trainer, "epoch", 4, &error));
   TRY(onnxAotTrainerSetFloatProperty(trainer, "best", .5f, &error));
   TRY(onnxAotTrainerSetStringProperty(trainer, "who", "me", &error));
+  EXPECT(onnxAotTrainerSetStringProperty(trainer, "who", "\xff", &error) ==
+         ONNX_AOT_INVALID_ARGUMENT);
+  EXPECT(strstr(error.message, "'who' is not UTF-8"));
+  EXPECT(onnxAotTrainerSetIntProperty(trainer, "\xff", 4, &error) ==
+         ONNX_AOT_INVALID_ARGUMENT);
   TRY(onnxAotTrainerSaveCheckpoint(trainer, checkpoint,
                                    ONNX_AOT_CHECKPOINT_TRAINING, &error));
   TRY(onnxAotTrainerSaveCheckpointToBuffer(
