@@ -375,6 +375,8 @@ def mistakes(tally, bench):
     np.savez(bench / "double.npz", x=data["x"].astype(np.float64), target=data["target"])
     np.savez(bench / "half.npz", x=data["x"])
     np.savez(bench / "bad.npz", x=data["x"], target=np.full(10, -2000, np.float32))
+    np.savez(bench / "large.npz", x=data["x"] * 1e3, target=data["target"])
+    np.savez(bench / "far.npz", x=data["x"], target=np.full(10, 3e38, np.float32))
     bench.refuses(tally, "a missing target", data="half.npz", says=["half.npz", "target 'target'"])
     bench.refuses(tally, "other numbers of samples", data="short.npz", says=["'target'", "10 samples", "9"])
     bench.refuses(tally, "another shape", data="wrong.npz", says=["'x'", "[10, 2]", "[?, 3]"])
@@ -391,6 +393,14 @@ def mistakes(tally, bench):
                                                                "was not written"])
             tally.check("it saves nothing", "it did" if (bench / "nan.safetensors").exists() else "")
     bench.refuses(tally, "a learning rate that is too high", "--lr", 1e30, "--epochs", 50, says=["loss", "1e+30", "too high"])
+    for module in ("linear.so", "fused.so"):
+        kept = bench / "kept.safetensors"
+        kept.write_bytes(b"what was there before")
+        bench.refuses(tally, f"parameters of {module} that its last update made infinite", "--lr", 3e38, "--epochs", 1, "--batch", 10,
+                      "--save", kept, module=module, data="large.npz", says=["parameter '", "not finite after 1 updates", "not written"])
+        tally.check("it keeps the old checkpoint", "" if kept.read_bytes() == b"what was there before" else "it did not")
+        bench.refuses(tally, f"an evaluation of {module} that is infinite", "--eval", bench / "far.npz", "--epochs", 1, module=module,
+                      says=["loss of the evaluation is infinite", "far.npz"])
     bench.refuses(tally, "a module without optimizer", module="bare.so", says=["--optimizer=none"])
     bench.refuses(tally, "--export to an unknown kind", "--export", bench / "a.pt", says=[".onnx", ".so"])
     bench.refuses(tally, "no file", data="none.npz", says=["none.npz"])

@@ -4,6 +4,7 @@
 #include "Accuracy.h"
 #include "Dataset.h"
 #include "Export.h"
+#include "Finite.h"
 #include "Metrics.h"
 #include "Report.h"
 
@@ -38,6 +39,11 @@ std::string textOf(double number) {
   return text;
 }
 
+/// Of a loss that is no number.
+std::string nameOf(double loss) {
+  return std::isnan(loss) ? "not a number" : "infinite";
+}
+
 /// What the tool keeps in a checkpoint to go on where it was.
 constexpr char epochKey[] = "onnx-aot-run.epoch"; ///< epochs that are complete
 constexpr char batchKey[] = "onnx-aot-run.batch"; ///< batches of the next one
@@ -70,6 +76,12 @@ private:
   Status located(const Status &status, const std::string &where, int64_t index,
                  const std::vector<OnnxAotTensor> &inputs) const;
   Status lossError(double loss, int64_t index) const;
+  Status checkFinite();
+  std::string notWritten() const {
+    return options.save.empty()
+               ? ""
+               : "; '" + options.save + "' was not written after it";
+  }
   Status runEpoch();
   Status runGroup(const std::vector<int64_t> *order, int64_t batches);
   Status save();
@@ -110,6 +122,8 @@ private:
   double lossSum = 0, rate = 0;
   int64_t lossCount = 0;
   Evaluation last;
+  /// State that was not finite before, as a mask of -inf may be.
+  std::set<std::string> nonFinite;
 };
 
 Status Training::chooseBatch() {
@@ -253,6 +267,11 @@ Status Training::prepare(const std::string &module) {
   }
   if (Status status = loadState(module); !status.ok())
     return status;
+  Expected<runtime::Checkpoint> state =
+      trainer.snapshot(runtime::Checkpoint::Training);
+  if (!state)
+    return state.status();
+  nonFinite = findNonFinite(*state);
   if (!options.exported.empty())
     if (Status status = trainer.checkExport(options.model); !status.ok())
       return status;
@@ -268,7 +287,26 @@ Status Training::prepare(const std::string &module) {
   return Status();
 }
 
+/// Fails where the updates made something infinite or not a number. The loss
+/// tells one step later, which the last of a training does not have.
+Status Training::checkFinite() {
+  Expected<runtime::Checkpoint> state =
+      trainer.snapshot(runtime::Checkpoint::Training);
+  if (!state)
+    return state.status();
+  for (const std::string &name : findNonFinite(*state))
+    if (!nonFinite.count(name))
+      return userError(name + " is not finite after " +
+                       std::to_string(trainer.progress().updates) +
+                       " updates: the learning rate " +
+                       textOf(trainer.learningRate()) + " is too high" +
+                       notWritten());
+  return Status();
+}
+
 Status Training::save() {
+  if (Status status = checkFinite(); !status.ok())
+    return status;
   // The end of an epoch is the begin of the next.
   bool atEnd = nextBatch == batches;
   trainer.properties()[epochKey] = epoch + atEnd;
@@ -301,18 +339,13 @@ Status Training::stop() {
 
 /// What to say of a loss that is not a number; nothing is saved after it.
 Status Training::lossError(double loss, int64_t index) const {
-  std::string text =
-      "the loss is " +
-      std::string(std::isnan(loss) ? "not a number" : "infinite") +
-      " in epoch " + std::to_string(epoch + 1) + ", batch " +
-      std::to_string(index + 1) + " (samples from " +
+  return userError(
+      "the loss is " + nameOf(loss) + " in epoch " + std::to_string(epoch + 1) +
+      ", batch " + std::to_string(index + 1) + " (samples from " +
       std::to_string(index * batch) +
       (options.shuffle ? " of the shuffled order" : "") +
       "): the data has such values, or the learning rate " +
-      textOf(trainer.learningRate()) + " is too high";
-  if (!options.save.empty())
-    text += "; '" + options.save + "' was not written after it";
-  return userError(text);
+      textOf(trainer.learningRate()) + " is too high" + notWritten());
 }
 
 /// Trains on `count` batches from `nextBatch` and updates once.
@@ -446,14 +479,19 @@ Expected<Evaluation> Training::evaluate() {
   }
   Evaluation evaluation;
   evaluation.loss = sum / weight;
+  if (weight && !std::isfinite(evaluation.loss))
+    return userError("the loss of the evaluation is " +
+                     nameOf(evaluation.loss) + ": " +
+                     (epoch ? "the training diverged, or " : "") + "'" +
+                     options.eval + "' has such values" + notWritten());
   evaluation.accuracy = accuracy.value();
   return evaluation;
 }
 
 Status Training::finish() {
-  if (!options.save.empty())
-    if (Status status = save(); !status.ok())
-      return status;
+  if (Status status = options.save.empty() ? checkFinite() : save();
+      !status.ok())
+    return status;
   if (Status status = metrics->flush(); !status.ok())
     return status;
   if (!options.plot.empty())
