@@ -28,6 +28,7 @@ MODELS = {
     "short rows": ("Softmax", {"axis": 1}, {"x": (9, 40)}),
     "point": ("Tanh", {}, {"x": (3, 100)}),
     "tensor": ("MatMul", {}, {"x": (67, 50), "v": (50, 72)}),
+    "split": ("MatMul", {}, {"x": (9, 530), "v": (530, 17)}),
 }
 # What is looked for in a kernel's text, and what stands there afterwards.
 BARRIER = re.compile(r"^\s*nvvm\.barrier0\n", re.M)
@@ -48,7 +49,7 @@ def kernel_mutations(family, text):
         yield f"barrier {number}", text[:found.start()] + text[found.end():]
     # Products have their edges in conjunctions, the others have one bound each. On tensor cores all results of a thread
     # are stored by the same code again and again.
-    edges = list((EDGE if family in ("contraction", "tensor") else BOUND).finditer(text))
+    edges = list((EDGE if family in ("contraction", "split", "tensor") else BOUND).finditer(text))
     for number, found in enumerate(edges[:4] if family == "tensor" else edges):
         always = found.group(1) + "llvm.mlir.constant(true) : i1"
         yield f"edge {number}", text[:found.start()] + always + text[found.end():]

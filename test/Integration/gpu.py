@@ -159,6 +159,23 @@ def contraction_cases():
                {"x": f32("n", 33), "r": f32("n", 48)}, some, {"w": floats(33, 48), "v": floats(48)})
 
 
+def split_cases():
+    """Few results of long sums, which several blocks sum up in parts."""
+    some = [{"n": 1}, {"n": 257}, {"n": 0}, {"n": 1300}]
+    yield Case("split_depth", [node("Gemm", "x v w", transA=1)], {"x": f32("n", 40), "v": f32("n", 20)}, some,
+               {"w": floats(20)}, tolerance=3e-5)
+    yield Case("split_epilogue", [node("MatMul", "x w", "a"), node("Add", "a v", "b"), node("Relu", "b")],
+               {"x": f32(65, 700)}, [{}], {"w": floats(700, 30), "v": floats(30)})
+    yield Case("split_batched", [node("MatMul", "x v")], {"x": f32(3, 9, "n"), "v": f32(3, "n", 70)}, some[1:])
+    yield Case("split_conv", [node("Conv", "x w v", pads=[1, 1, 1, 1])], {"x": f32(2, 64, 5, 6)}, [{}],
+               {"w": floats(17, 64, 3, 3), "v": floats(17)})
+    yield Case("split_tf32", [node("MatMul", "x v")], {"x": f32(33, "n"), "v": f32("n", 72)}, some[1:],
+               reference=lambda feeds: {"y": (tf32(feeds["x"]) @ tf32(feeds["v"])).astype(np.float32)}, flags=["--allow-tf32"])
+    for kind, name in ((TensorProto.INT8, "int8"), (TensorProto.UINT8, "uint8")):
+        yield Case(f"split_{name}", [node("MatMulInteger", "x v")], {"x": (kind, [20, "n"]), "v": (kind, ["n", 40])}, some,
+                   reference=lambda feeds: {"y": feeds["x"].astype(np.int32) @ feeds["v"].astype(np.int32)})
+
+
 def rounded(array, kind):
     """The nearest numbers of a 16-bit type, as f64."""
     if kind == TensorProto.FLOAT16:
@@ -397,7 +414,8 @@ def main():
     options = parser.parse_args()
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
-    for cases in (pointwise_cases, scatter_cases, row_cases, contraction_cases, narrow_cases, tf32_cases, integer_cases, window_cases, model_cases):
+    for cases in (pointwise_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
+                  integer_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:

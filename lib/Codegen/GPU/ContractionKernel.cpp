@@ -32,14 +32,19 @@ constexpr int64_t kPitch = kTile + 1;
 constexpr int64_t kSmall = 8;
 
 struct ContractionFamily final : KernelFamily {
-  StringRef getName() const override { return "contraction"; }
+  explicit ContractionFamily(bool isSplit) : isSplit(isSplit) {}
+
+  StringRef getName() const override {
+    return isSplit ? "split_contraction" : "contraction";
+  }
   int64_t getThreads(const KernelAnalysis &) const override { return kThreads; }
 
   bool matches(const KernelAnalysis &kernel) const override {
     std::optional<Product> product = findProduct(kernel);
     if (!product)
       return false;
-    return isLargeProduct(kernel, *product, kSmall);
+    return isLargeProduct(kernel, *product, kSmall) &&
+           (!isSplit || isWorthSplitting(kernel, *product, kTile));
   }
 
   Value emitBlocks(const KernelAnalysis &kernel,
@@ -47,21 +52,24 @@ struct ContractionFamily final : KernelFamily {
     return emitTileBlocks(host, *findProduct(kernel), kTile);
   }
 
+  const KernelFamily *getSummation() const override {
+    return isSplit ? &getSummationFamily() : nullptr;
+  }
+  SplitSizes emitSplit(const KernelAnalysis &kernel,
+                       const HostSizes &host) const override {
+    return emitSplitSizes(kernel, host, kTile);
+  }
+
   void emit(KernelWriter &w) const override {
     Product product = *findProduct(w.analysis());
-    TileGrid grid(w, product, kTile);
     Type type = getFactorType(product);
     Value rows = w.shared(type, kDepth * kPitch, "rows");
     Value columns = w.shared(type, kDepth * kPitch, "columns");
-    w.loop(w.blockIndex(), grid.count, w.gridSize(), {},
-           [&](Value tile, ValueRange) {
-             Point point(w.analysis().getDomain().getNumDims());
-             auto [row, column] = grid.place(w, product, tile, kTile, point);
-             SmallVector<Value> sums =
-                 sumUp(w, product, point, row, column, rows, columns);
-             store(w, product, point, row, column, sums);
-             return SmallVector<Value>();
-           });
+    forEachTile(w, product, kTile, kDepth, isSplit,
+                [&](const Point &point, const TilePart &part) {
+                  store(w, product, point, part,
+                        sumUp(w, product, point, part, rows, columns));
+                });
   }
 
 private:
@@ -70,20 +78,21 @@ private:
   }
 
   static SmallVector<Value> sumUp(KernelWriter &w, const Product &product,
-                                  const Point &point, Value row, Value column,
+                                  const Point &point, const TilePart &part,
                                   Value rows, Value columns) {
-    SmallVector<Value> sums(kPerThread * kPerThread, w.getInitial(product.op));
+    SmallVector<Value> sums(kPerThread * kPerThread,
+                            getInitialSum(w, product, bool(part.part)));
     auto place = [&](Value line, Value k) {
       return w.add(w.mul(k, w.constant(kPitch)), line);
     };
-    return w.loop(w.constant(0), w.product(product.depth), w.constant(kDepth),
-                  sums, [&](Value first, ValueRange carried) {
+    return w.loop(part.first, part.end, w.constant(kDepth), sums,
+                  [&](Value first, ValueRange carried) {
                     // Nobody reads the slice of before any longer.
                     w.barrier();
-                    loadSlice(w, product, product.rows, point, row, first,
+                    loadSlice(w, product, product.rows, point, part.row, first,
                               kTile, kDepth, kThreads, rows, place);
-                    loadSlice(w, product, product.columns, point, column, first,
-                              kTile, kDepth, kThreads, columns, place);
+                    loadSlice(w, product, product.columns, point, part.column,
+                              first, kTile, kDepth, kThreads, columns, place);
                     w.barrier();
                     return multiplySlice(w, product, carried, rows, columns);
                   });
@@ -146,22 +155,25 @@ private:
   }
 
   static void store(KernelWriter &w, const Product &product, const Point &at,
-                    Value row, Value column, ArrayRef<Value> sums) {
+                    const TilePart &part, ArrayRef<Value> sums) {
     Value x = w.rem(w.threadIndex(), w.constant(kSide));
     Value y = w.div(w.threadIndex(), w.constant(kSide));
     for (int64_t i = 0; i < kPerThread; ++i)
       for (int64_t j = 0; j < kPerThread; ++j)
-        storeResult(w, product, at, w.add(row, w.add(y, w.constant(i * kSide))),
-                    w.add(column, w.add(x, w.constant(j * kSide))),
+        storeResult(w, product, at, part,
+                    w.add(part.row, w.add(y, w.constant(i * kSide))),
+                    w.add(part.column, w.add(x, w.constant(j * kSide))),
                     sums[i * kPerThread + j]);
   }
+
+  bool isSplit;
 };
 
 } // namespace
 
-const KernelFamily &getContractionFamily() {
-  static const ContractionFamily family;
-  return family;
+const KernelFamily &getContractionFamily(bool isSplit) {
+  static const ContractionFamily whole(false), split(true);
+  return isSplit ? split : whole;
 }
 
 } // namespace onnx_aot::gpu_kernel

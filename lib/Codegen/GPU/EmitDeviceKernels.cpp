@@ -32,10 +32,11 @@ namespace {
 /// end.
 constexpr int64_t kMaxElements = (int64_t(1) << 31) - (int64_t(1) << 25);
 
-/// A kernel that has been written.
+/// A kernel that has been written, and the one that adds up the parts of its
+/// sums.
 struct Written {
-  int64_t number;
-  const KernelFamily *family;
+  int64_t number = -1, summation = -1;
+  const KernelFamily *family = nullptr;
 };
 
 struct EmitDeviceKernels
@@ -168,13 +169,24 @@ private:
       device = gpu::GPUModuleOp::create(builder, getOperation().getLoc(),
                                         kDeviceModule);
     }
-    const KernelFamily &family = selectFamily(analysis);
+    Written made;
+    made.family = &selectFamily(analysis);
+    const KernelFamily *summation = made.family->getSummation();
+    made.number = write(*made.family, analysis, summation);
+    if (summation)
+      made.summation = write(*summation, analysis, true);
+    return place->second = made;
+  }
+
+  int64_t write(const KernelFamily &family, const KernelAnalysis &analysis,
+                bool isSplit) {
     int64_t number = numKernels++;
     std::string name = (family.getName() + "_" + Twine(number)).str();
-    KernelWriter writer(analysis, device, name, family.getThreads(analysis));
+    KernelWriter writer(analysis, device, name, family.getThreads(analysis),
+                        isSplit);
     family.emit(writer);
     writer.finish();
-    return place->second = {number, &family};
+    return number;
   }
 
   /// Replaces host code by the call of a kernel.
@@ -206,6 +218,10 @@ private:
     if (fits)
       cf::AssertOp::create(builder, fits,
                            "a tensor has too many elements for the device");
+    if (kernel.summation >= 0)
+      blocks =
+          appendScratch(builder, words, blocks,
+                        kernel.family->emitSplit(analysis, {builder, size}));
     Value memory = calls->getWords(words.size());
     for (auto [index, word] : llvm::enumerate(words)) {
       Value place = LLVM::GEPOp::create(
@@ -213,12 +229,33 @@ private:
           ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
       LLVM::StoreOp::create(builder, word, place);
     }
-    Value number = arith::ConstantIntOp::create(builder, kernel.number, 32);
-    Value count = arith::ConstantIntOp::create(builder, words.size() / 3, 32);
-    Value grid =
-        arith::IndexCastOp::create(builder, builder.getI64Type(), blocks);
-    calls->call(builder, kDeviceLaunch, {number, grid, memory, count});
+    auto launch = [&](int64_t number, Value blocks) {
+      Value grid =
+          arith::IndexCastOp::create(builder, builder.getI64Type(), blocks);
+      calls->call(
+          builder, kDeviceLaunch,
+          {arith::ConstantIntOp::create(builder, number, 32), grid, memory,
+           arith::ConstantIntOp::create(builder, words.size() / 3, 32)});
+    };
+    launch(kernel.number, blocks);
+    if (kernel.summation >= 0)
+      launch(kernel.summation, kernel.family->getSummation()->emitBlocks(
+                                   analysis, {builder, size}));
     op->erase();
+  }
+
+  /// The memory of all parts of sums, and their number; returns the blocks for
+  /// all of them.
+  static Value appendScratch(ImplicitLocOpBuilder &builder,
+                             SmallVector<Value> &words, Value blocks,
+                             const SplitSizes &split) {
+    HostSizes host{builder, {}};
+    int64_t bytes = split.elements * split.type.getIntOrFloatBitWidth() / 8;
+    Value all = host.mul(split.parts, host.constant(bytes));
+    words.append({word(builder, 0), getScalarWord(builder, all),
+                  word(builder, ONNX_AOT_SCRATCH)});
+    appendWord(builder, words, getScalarWord(builder, split.parts));
+    return host.minimum(host.mul(blocks, split.parts), kMaxBlocks);
   }
 
   static Value word(ImplicitLocOpBuilder &builder, int64_t value) {

@@ -14,7 +14,9 @@ const KernelFamily &selectFamily(const KernelAnalysis &kernel) {
   if (kernel.isFold())
     return getFoldFamily();
   for (const KernelFamily *family :
-       {&getTensorCoreFamily(), &getContractionFamily(), &getRowFamily()})
+       {&getTensorCoreFamily(true), &getTensorCoreFamily(false),
+        &getContractionFamily(true), &getContractionFamily(false),
+        &getRowFamily()})
     if (family->matches(kernel))
       return *family;
   return getPointFamily();

@@ -25,6 +25,13 @@ struct HostSizes {
   mlir::Value minimum(mlir::Value a, int64_t limit) const;
 };
 
+/// How a sum is cut into parts.
+struct SplitSizes {
+  mlir::Value parts;
+  int64_t elements = 0;
+  mlir::Type type; ///< of an element
+};
+
 class KernelFamily {
 public:
   virtual ~KernelFamily() = default;
@@ -35,6 +42,15 @@ public:
   virtual int64_t getThreads(const KernelAnalysis &kernel) const = 0;
   /// Writes the body; any number of blocks must do.
   virtual void emit(KernelWriter &writer) const = 0;
+  /// For a family that cuts sums into parts and leaves those in scratch memory:
+  /// the one that adds them up, launched after it; null for others.
+  virtual const KernelFamily *getSummation() const { return nullptr; }
+  /// Host code for the number of parts, and for the elements of one part of all
+  /// sums.
+  virtual SplitSizes emitSplit(const KernelAnalysis &,
+                               const HostSizes &) const {
+    return {};
+  }
   /// Host code for the number of blocks; 0 where there is nothing to do.
   virtual mlir::Value emitBlocks(const KernelAnalysis &kernel,
                                  const HostSizes &host) const = 0;
@@ -43,10 +59,12 @@ public:
 /// The family that writes a kernel; every kernel has one.
 const KernelFamily &selectFamily(const KernelAnalysis &kernel);
 
-/// Products of 16-bit floats on tensor cores.
-const KernelFamily &getTensorCoreFamily();
+/// Products on tensor cores; with sums cut into parts where `isSplit`.
+const KernelFamily &getTensorCoreFamily(bool isSplit);
 /// Products of a tile through shared memory.
-const KernelFamily &getContractionFamily();
+const KernelFamily &getContractionFamily(bool isSplit);
+/// Adds up the parts of sums.
+const KernelFamily &getSummationFamily();
 /// A thread for each result of an op that reduces by a body of its own.
 const KernelFamily &getFoldFamily();
 /// The first of the updates of a place makes them all.

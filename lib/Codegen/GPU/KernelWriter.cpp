@@ -12,10 +12,10 @@ namespace onnx_aot::gpu_kernel {
 
 KernelWriter::KernelWriter(const KernelAnalysis &kernel,
                            gpu::GPUModuleOp module, StringRef name,
-                           int64_t threads)
+                           int64_t threads, bool isSplit)
     : kernel(kernel),
       builder(kernel.getKernel().getLoc(), kernel.getKernel().getContext()) {
-  createFunction(module, name, threads);
+  createFunction(module, name, threads, isSplit);
 }
 
 /// What a scalar is passed as.
@@ -26,7 +26,7 @@ static Type getParameterType(Type type, Builder &builder) {
 }
 
 void KernelWriter::createFunction(gpu::GPUModuleOp module, StringRef name,
-                                  int64_t threads) {
+                                  int64_t threads, bool isSplit) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace);
   Type i32 = builder.getI32Type();
   SmallVector<Type> types;
@@ -44,6 +44,8 @@ void KernelWriter::createFunction(gpu::GPUModuleOp module, StringRef name,
     if (!buffer.getLayout().isIdentity())
       types.append(llvm::count_if(strides, ShapedType::isDynamic), i32);
   }
+  if (isSplit)
+    types.append({pointer, i32});
   builder.setInsertionPointToEnd(module.getBody());
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(builder.getContext()), types);
@@ -202,6 +204,13 @@ Value KernelWriter::product(ArrayRef<unsigned> dims) {
   for (unsigned dim : dims)
     result = mul(result, size(dim));
   return result;
+}
+
+Value KernelWriter::linearize(ArrayRef<unsigned> dims, const Point &point) {
+  Value linear = constant(0);
+  for (unsigned dim : dims)
+    linear = add(mul(linear, size(dim)), point[dim]);
+  return linear;
 }
 
 void KernelWriter::delinearize(Value linear, ArrayRef<unsigned> dims,
@@ -396,6 +405,22 @@ SmallVector<Value> KernelWriter::loadMatrices(Value base, Type element,
   for (int64_t i = 0; i < 4; ++i)
     words.push_back(LLVM::ExtractValueOp::create(builder, loaded, i));
   return words;
+}
+
+Value KernelWriter::parts() {
+  return function.getArgument(function.getNumArguments() - 1);
+}
+
+Value KernelWriter::loadScratch(Type type, Value index) {
+  Value scratch = function.getArgument(function.getNumArguments() - 2);
+  return LLVM::LoadOp::create(builder, type,
+                              elementAddress(builder, scratch, type, index));
+}
+
+void KernelWriter::storeScratch(Value value, Value index) {
+  Value scratch = function.getArgument(function.getNumArguments() - 2);
+  LLVM::StoreOp::create(
+      builder, value, elementAddress(builder, scratch, value.getType(), index));
 }
 
 Value KernelWriter::address(const Argument &argument, ArrayRef<Value> indices) {

@@ -28,8 +28,10 @@ constexpr int64_t kWarp = 32;
 
 class KernelWriter {
 public:
+  /// `isSplit`: the kernel takes scratch memory and the number of parts that
+  /// sums are cut into.
   KernelWriter(const KernelAnalysis &kernel, mlir::gpu::GPUModuleOp module,
-               llvm::StringRef name, int64_t threads);
+               llvm::StringRef name, int64_t threads, bool isSplit = false);
 
   /// Ends the function.
   void finish();
@@ -55,6 +57,8 @@ public:
   mlir::Value gridSize();
   mlir::Value size(unsigned dim);
   mlir::Value product(llvm::ArrayRef<unsigned> dims);
+  /// The row-major number of a point along `dims`.
+  mlir::Value linearize(llvm::ArrayRef<unsigned> dims, const Point &point);
   /// Writes the indices of a row-major number of `dims` into `point`.
   void delinearize(mlir::Value linear, llvm::ArrayRef<unsigned> dims,
                    Point &point);
@@ -98,6 +102,11 @@ public:
   loadMatrices(mlir::Value base, mlir::Type element, mlir::Value index);
 
   //===--- Memory ---------------------------------------------------------===//
+
+  /// The number of parts that sums are cut into.
+  mlir::Value parts();
+  mlir::Value loadScratch(mlir::Type type, mlir::Value index);
+  void storeScratch(mlir::Value value, mlir::Value index);
 
   /// Static shared memory of `count` elements.
   mlir::Value shared(mlir::Type element, int64_t count, llvm::StringRef name);
@@ -177,7 +186,7 @@ private:
   };
 
   void createFunction(mlir::gpu::GPUModuleOp module, llvm::StringRef name,
-                      int64_t threads);
+                      int64_t threads, bool isSplit);
   mlir::Value address(const Argument &argument,
                       llvm::ArrayRef<mlir::Value> indices);
   mlir::Value evaluate(mlir::AffineExpr expr,

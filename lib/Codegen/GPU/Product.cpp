@@ -166,6 +166,14 @@ void loadSlice(KernelWriter &w, const Product &product, const Side &side,
          });
 }
 
+Value getPlace(KernelWriter &w, const Product &product, const Point &point,
+               Value part) {
+  SmallVector<unsigned> dims(product.batch);
+  dims.append(product.rows.dims);
+  dims.append(product.columns.dims);
+  return w.add(w.mul(part, w.product(dims)), w.linearize(dims, point));
+}
+
 TileGrid::TileGrid(KernelWriter &w, const Product &product, int64_t tile)
     : rowTiles(w.ceilDiv(w.product(product.rows.dims), tile)),
       columnTiles(w.ceilDiv(w.product(product.columns.dims), tile)) {
@@ -182,14 +190,50 @@ std::pair<Value, Value> TileGrid::place(KernelWriter &w, const Product &product,
   return {row, column};
 }
 
+void forEachTile(KernelWriter &w, const Product &product, int64_t tile,
+                 int64_t unit, bool isSplit,
+                 function_ref<void(const Point &, const TilePart &)> body) {
+  TileGrid grid(w, product, tile);
+  Value depth = w.product(product.depth), count = grid.count, length = depth;
+  if (isSplit) {
+    count = w.mul(count, w.parts());
+    Value units = w.ceilDiv(depth, unit);
+    Value more = w.sub(w.add(units, w.parts()), w.constant(1));
+    length = w.mul(w.div(more, w.parts()), w.constant(unit));
+  }
+  w.loop(w.blockIndex(), count, w.gridSize(), {},
+         [&](Value number, ValueRange) {
+           Point point(w.analysis().getDomain().getNumDims());
+           TilePart part{{}, {}, w.constant(0), depth, {}};
+           Value place = number;
+           if (isSplit) {
+             part.part = w.div(number, grid.count);
+             place = w.rem(number, grid.count);
+             part.first = w.mul(part.part, length);
+             part.end = w.minimum(w.add(part.first, length), depth);
+           }
+           std::tie(part.row, part.column) =
+               grid.place(w, product, place, tile, point);
+           body(point, part);
+           return SmallVector<Value>();
+         });
+}
+
+Value getInitialSum(KernelWriter &w, const Product &product, bool isSplit) {
+  return isSplit ? w.getNeutral(*getCombiner(product.op))
+                 : w.getInitial(product.op);
+}
+
 void storeResult(KernelWriter &w, const Product &product, const Point &at,
-                 Value row, Value column, Value sum) {
+                 const TilePart &part, Value row, Value column, Value sum) {
   Value isInside = w.both(w.less(row, w.product(product.rows.dims)),
                           w.less(column, w.product(product.columns.dims)));
   w.when(isInside, [&] {
     Point point = at;
     w.delinearize(row, product.rows.dims, point);
     w.delinearize(column, product.columns.dims, point);
+    if (part.part)
+      return w.storeScratch(sum, getPlace(w, product, point, part.part));
     w.define(product.op, point, sum);
     w.storeResults(point);
   });

@@ -50,6 +50,35 @@ bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
 mlir::Value emitTileBlocks(const HostSizes &host, const Product &product,
                            int64_t tile);
 
+/// True for few results of long sums, whose kernels would use little of a
+/// device: the reduction is then cut into parts.
+bool isWorthSplitting(const KernelAnalysis &kernel, const Product &product,
+                      int64_t tile);
+/// The parts for so many blocks that a device is busy.
+SplitSizes emitSplitSizes(const KernelAnalysis &kernel, const HostSizes &host,
+                          int64_t tile);
+
+/// What a block sums up: a tile, and from where to where the reduction goes.
+struct TilePart {
+  mlir::Value row, column, first, end;
+  mlir::Value part; ///< null where sums are not cut
+};
+
+/// Runs `body` for each tile of the block, or for each part of each tile.
+/// `unit` divides where parts begin.
+void forEachTile(
+    KernelWriter &writer, const Product &product, int64_t tile, int64_t unit,
+    bool isSplit,
+    llvm::function_ref<void(const Point &, const TilePart &)> body);
+
+/// Where a part of a sum lies in scratch memory.
+mlir::Value getPlace(KernelWriter &writer, const Product &product,
+                     const Point &point, mlir::Value part);
+
+/// What sums begin with.
+mlir::Value getInitialSum(KernelWriter &writer, const Product &product,
+                          bool isSplit);
+
 /// One operand's element at a point.
 mlir::Value evaluateSide(KernelWriter &writer, const Product &product,
                          const Side &side, const Point &point);
@@ -73,9 +102,11 @@ struct TileGrid {
                                             Point &point) const;
 };
 
-/// Stores a result of the product, through the ops after it, if it is inside.
+/// Stores a result of the product, through the ops after it, if it is inside;
+/// of a part, its sum.
 void storeResult(KernelWriter &writer, const Product &product, const Point &at,
-                 mlir::Value row, mlir::Value column, mlir::Value sum);
+                 const TilePart &part, mlir::Value row, mlir::Value column,
+                 mlir::Value sum);
 
 } // namespace onnx_aot::gpu_kernel
 

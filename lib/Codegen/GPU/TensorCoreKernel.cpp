@@ -77,7 +77,11 @@ struct Place {
 };
 
 struct TensorCoreFamily final : KernelFamily {
-  StringRef getName() const override { return "tensor"; }
+  explicit TensorCoreFamily(bool isSplit) : isSplit(isSplit) {}
+
+  StringRef getName() const override {
+    return isSplit ? "split_tensor" : "tensor";
+  }
   int64_t getThreads(const KernelAnalysis &) const override { return kThreads; }
 
   bool matches(const KernelAnalysis &kernel) const override {
@@ -85,7 +89,8 @@ struct TensorCoreFamily final : KernelFamily {
       return false;
     std::optional<Product> product = findProduct(kernel);
     return product && findFormat(kernel, *product) &&
-           isLargeProduct(kernel, *product, kSmall);
+           isLargeProduct(kernel, *product, kSmall) &&
+           (!isSplit || isWorthSplitting(kernel, *product, kTile));
   }
 
   Value emitBlocks(const KernelAnalysis &kernel,
@@ -93,45 +98,49 @@ struct TensorCoreFamily final : KernelFamily {
     return emitTileBlocks(host, *findProduct(kernel), kTile);
   }
 
+  const KernelFamily *getSummation() const override {
+    return isSplit ? &getSummationFamily() : nullptr;
+  }
+  SplitSizes emitSplit(const KernelAnalysis &kernel,
+                       const HostSizes &host) const override {
+    return emitSplitSizes(kernel, host, kTile);
+  }
+
   void emit(KernelWriter &w) const override {
     Product product = *findProduct(w.analysis());
     Format format = *findFormat(w.analysis(), product);
     product.roundsToTf32 = format.type == NVVM::MMATypes::tf32;
-    TileGrid grid(w, product, kTile);
     int64_t elements = kTile * format.count(kPitch);
     Value rows = w.shared(format.element, elements, "rows");
     Value columns = w.shared(format.element, elements, "columns");
     Place place(w);
-    w.loop(w.blockIndex(), grid.count, w.gridSize(), {},
-           [&](Value tile, ValueRange) {
-             Point point(w.analysis().getDomain().getNumDims());
-             auto [row, column] = grid.place(w, product, tile, kTile, point);
-             SmallVector<Value> sums = sumUp(w, product, format, point, place,
-                                             row, column, rows, columns);
-             store(w, product, point, place, row, column, sums);
-             return SmallVector<Value>();
-           });
+    forEachTile(
+        w, product, kTile, format.count(kSlice), isSplit,
+        [&](const Point &point, const TilePart &part) {
+          store(w, product, point, part, place,
+                sumUp(w, product, format, point, part, place, rows, columns));
+        });
   }
 
 private:
   static SmallVector<Value> sumUp(KernelWriter &w, const Product &product,
                                   const Format &format, const Point &point,
-                                  const Place &place, Value row, Value column,
+                                  const TilePart &part, const Place &place,
                                   Value rows, Value columns) {
     SmallVector<Value> sums(kRowParts * kColumnParts * kPerPart,
-                            w.getInitial(product.op));
+                            getInitialSum(w, product, bool(part.part)));
     auto at = [&](Value line, Value k) {
       return w.add(w.mul(line, w.constant(format.count(kPitch))), k);
     };
     const int64_t depth = format.count(kSlice);
-    return w.loop(w.constant(0), w.product(product.depth), w.constant(depth),
-                  sums, [&](Value first, ValueRange carried) {
+    return w.loop(part.first, part.end, w.constant(depth), sums,
+                  [&](Value first, ValueRange carried) {
                     // Nobody reads the slice of before any longer.
                     w.barrier();
-                    loadSlice(w, product, product.rows, point, row, first,
+                    loadSlice(w, product, product.rows, point, part.row, first,
                               kTile, depth, kThreads, rows, at);
-                    loadSlice(w, product, product.columns, point, column, first,
-                              kTile, depth, kThreads, columns, at);
+                    loadSlice(w, product, product.columns, point, part.column,
+                              first, kTile, depth, kThreads, columns, at);
                     w.barrier();
                     SmallVector<Value> next(carried);
                     for (int64_t k = 0; k < depth; k += format.count(kStep))
@@ -189,26 +198,28 @@ private:
   }
 
   static void store(KernelWriter &w, const Product &product, const Point &at,
-                    const Place &place, Value row, Value column,
+                    const TilePart &tile, const Place &place,
                     ArrayRef<Value> sums) {
     for (int64_t i = 0; i < kRowParts; ++i)
       for (int64_t j = 0; j < kColumnParts; ++j)
         for (int64_t part = 0; part < kPerPart; ++part) {
-          Value r = w.add(w.add(row, place.row), place.group);
+          Value r = w.add(w.add(tile.row, place.row), place.group);
           r = w.add(r, w.constant(i * kM + part / 2 * 8));
-          Value c = w.add(w.add(column, place.column), place.pair);
+          Value c = w.add(w.add(tile.column, place.column), place.pair);
           c = w.add(c, w.constant(j * kN + part % 2));
-          storeResult(w, product, at, r, c,
+          storeResult(w, product, at, tile, r, c,
                       sums[(i * kColumnParts + j) * kPerPart + part]);
         }
   }
+
+  bool isSplit;
 };
 
 } // namespace
 
-const KernelFamily &getTensorCoreFamily() {
-  static const TensorCoreFamily family;
-  return family;
+const KernelFamily &getTensorCoreFamily(bool isSplit) {
+  static const TensorCoreFamily whole(false), split(true);
+  return isSplit ? split : whole;
 }
 
 } // namespace onnx_aot::gpu_kernel

@@ -36,6 +36,8 @@ DeviceMemory::~DeviceMemory() {
     recycle(region);
   for (Block &block : unused)
     (void)driver.release(block.memory);
+  if (scratch.memory)
+    (void)driver.release(scratch.memory);
 }
 
 OnnxAotDevice DeviceMemory::table() {
@@ -48,7 +50,7 @@ OnnxAotDevice DeviceMemory::table() {
 }
 
 uint64_t DeviceMemory::bytes() const {
-  uint64_t sum = 0;
+  uint64_t sum = scratch.bytes;
   for (const auto &[begin, region] : regions)
     if (region.device && region.isOwned)
       sum += region.end - region.begin;
@@ -255,6 +257,23 @@ Status DeviceMemory::allocate(Region &region) {
       concat("no device memory for ", bytes, " bytes").c_str(), result);
 }
 
+Status DeviceMemory::reserveScratch(uint64_t bytes) {
+  if (bytes <= scratch.bytes)
+    return Status();
+  // What was launched may still use the old.
+  if (Status status = synchronize(); !status.ok())
+    return status;
+  if (scratch.memory)
+    (void)driver.release(scratch.memory);
+  scratch = {};
+  CudaPointer memory = 0;
+  if (CudaResult result = driver.allocate(&memory, bytes))
+    return driver.failure(
+        concat("no device memory for ", bytes, " bytes").c_str(), result);
+  scratch = {memory, bytes};
+  return Status();
+}
+
 Status DeviceMemory::find(uint64_t address, uint64_t bytes, Region *&found) {
   auto place = findRegion(address);
   if (place == regions.end() || place->second.begin > address ||
@@ -397,6 +416,12 @@ Status DeviceMemory::launchKernel(int32_t kernel, int64_t blocks,
     if (argument.access == ONNX_AOT_SCALAR)
       continue;
     CudaPointer pointer = 0;
+    if (argument.access == ONNX_AOT_SCRATCH) {
+      if (Status status = reserveScratch(argument.bytes); !status.ok())
+        return status;
+      values[i] = scratch.memory;
+      continue;
+    }
     if (Status status = accessOnDevice(argument.value, argument.bytes,
                                        argument.access, pointer);
         !status.ok())

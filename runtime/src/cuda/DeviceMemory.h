@@ -104,6 +104,8 @@ private:
   Regions::iterator findRegion(uint64_t address);
   Status find(uint64_t address, uint64_t bytes, Region *&region);
   Status allocate(Region &region);
+  /// Device memory that launches use one after the other.
+  Status reserveScratch(uint64_t bytes);
   /// Begins to copy what is valid on the device alone; it is there after
   /// synchronize().
   Status copyToHost(const Region &region, uint64_t address, uint64_t bytes);
@@ -119,6 +121,7 @@ private:
   bool isLanding = false; ///< copies to the host are on their way
   Regions regions;
   std::vector<Block> unused;
+  Block scratch;
   ValidRanges valid;
   Report report;
   // Scratch of a launch.

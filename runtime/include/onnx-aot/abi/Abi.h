@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 /** Bumped whenever a structure below changes its meaning or layout. */
-#define ONNX_AOT_ABI_VERSION 3
+#define ONNX_AOT_ABI_VERSION 4
 
 /** Alignment in bytes of the arena and of the weights. */
 #define ONNX_AOT_ALIGNMENT 64

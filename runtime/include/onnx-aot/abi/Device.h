@@ -48,7 +48,9 @@ typedef struct OnnxAotDeviceCode {
 typedef enum OnnxAotAccess {
   ONNX_AOT_SCALAR = 0, /**< no memory: the value itself */
   ONNX_AOT_READ = 1,
-  ONNX_AOT_WRITE = 2 /**< alone: every byte is overwritten */
+  ONNX_AOT_WRITE = 2,  /**< alone: every byte is overwritten */
+  ONNX_AOT_SCRATCH = 4 /**< alone: device memory for this launch and the next,
+                            whose address the module does not know */
 } OnnxAotAccess;
 
 /** An argument of a kernel. */
