@@ -74,6 +74,14 @@ static StringRef getBaselineFeatures(const Triple &triple) {
   return triple.isRISCV64() ? "+m,+a,+f,+d,+c,+zicsr,+zifencei" : "";
 }
 
+/// The features that code generation wants otherwise than LLVM: a few wide
+/// operations between others may lower the clock more than they save, so on
+/// many processors with registers of 512 bits LLVM uses half of them. Kernels
+/// are nothing but wide operations, and twice as fast on whole registers.
+static StringRef getPreferences(const Triple &triple) {
+  return triple.isX86_64() ? "-prefer-256-bit" : "";
+}
+
 /// What a processor must have: the features without which LLVM stops, and those
 /// that the platform's calling convention needs.
 static llvm::Error checkRequired(const llvm::MCSubtargetInfo &subtarget) {
@@ -158,8 +166,9 @@ onnx_aot::createTargetMachine(const TargetOptions &options) {
   } else if (cpu.empty()) {
     features = getBaselineFeatures(triple);
   }
-  if (!options.features.empty())
-    features += (features.empty() ? "" : ",") + options.features;
+  for (StringRef more : {getPreferences(triple), StringRef(options.features)})
+    if (!more.empty())
+      features += (features.empty() ? "" : ",") + more.str();
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
       target->createMCSubtargetInfo(triple, cpu, features));
   if (llvm::Error error = checkRequired(*subtarget))

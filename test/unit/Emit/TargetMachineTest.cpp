@@ -43,6 +43,13 @@ TEST(TargetMachine, KnowsVectorRegisters) {
   EXPECT_TRUE(avx512.hasInt8Dot);
   EXPECT_TRUE(avx512.hasMaskedMemory);
 
+  // LLVM would use half of these registers.
+  TargetInfo server = describe({"x86_64-linux-gnu", "sapphirerapids", ""});
+  EXPECT_EQ(server.vectorBytes, 64u);
+  EXPECT_EQ(describe({"x86_64-linux-gnu", "sapphirerapids", "+prefer-256-bit"})
+                .vectorBytes,
+            32u);
+
   TargetInfo arm = describe({"aarch64-linux-gnu", "", ""});
   EXPECT_EQ(arm.vectorBytes, 16u);
   EXPECT_EQ(arm.vectorRegisters, 32u);
