@@ -29,6 +29,7 @@ suites=(
   custom-ops
   training
   training-losses
+  training-lora
   gradients
   gpu
   gpu-mutations
@@ -80,6 +81,7 @@ suite() {
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
     training-losses) python test/Integration/training_losses.py ;;
+    training-lora) python test/Integration/training_lora.py ;;
     gradients) python test/Integration/gradients.py ;;
     levels) python test/Integration/levels.py --models "$models" ;;
     docs) python utils/update-docs.py --check ;;

@@ -110,6 +110,14 @@ static std::vector<UsedFile> listOutputs(const CompilerInvocation &invocation) {
   return files;
 }
 
+llvm::SmallVector<std::string>
+onnx_aot::listOutputPaths(const CompilerInvocation &invocation) {
+  llvm::SmallVector<std::string> paths;
+  for (const UsedFile &file : listOutputs(invocation))
+    paths.push_back(file.path);
+  return paths;
+}
+
 /// The folder is there and takes files; what is there can be replaced.
 static void checkPlace(const UsedFile &file, std::set<std::string> &folders,
                        ProblemCollector &problems) {

@@ -13,6 +13,10 @@ namespace onnx_aot {
 void checkFiles(const CompilerInvocation &invocation,
                 ProblemCollector &problems);
 
+/// The paths of every file that the invocation may write.
+llvm::SmallVector<std::string>
+listOutputPaths(const CompilerInvocation &invocation);
+
 } // namespace onnx_aot
 
 #endif // ONNX_AOT_LIB_DRIVER_CHECKFILES_H

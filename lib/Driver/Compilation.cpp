@@ -1,6 +1,7 @@
 //===- Compilation.cpp - one model on its way through the phases ----------===//
 
 #include "Compilation.h"
+#include "CheckFiles.h"
 #include "Report.h"
 
 #include "onnx-aot/Autodiff/Passes.h"
@@ -94,6 +95,7 @@ LogicalResult Compilation::import() {
     options.dims.append(invocation.dims.begin(), invocation.dims.end());
     options.nameInitializers = invocation.training.has_value();
     options.customOps = invocation.customOps;
+    options.outputs = listOutputPaths(invocation);
     module = importOnnxModel(invocation.input, &context, options);
   }
   if (!module)

@@ -1,5 +1,6 @@
 //===- CompileTraining.cpp - the programs of a training module ------------===//
 
+#include "CheckFiles.h"
 #include "Compilation.h"
 
 #include "onnx-aot/Dialect/Train/IR/Train.h"
@@ -43,6 +44,7 @@ static void addInference(PassManager &manager,
 OwningOpRef<ModuleOp> Compilation::importLoss(StringRef path) {
   ImportOptions options;
   options.customOps = invocation.customOps;
+  options.outputs = listOutputPaths(invocation);
   OwningOpRef<ModuleOp> graph = importOnnxModel(path, &context, options);
   if (!graph)
     return {};

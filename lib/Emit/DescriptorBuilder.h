@@ -27,6 +27,10 @@ public:
     return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
   }
 
+  llvm::Constant *f64(double value) {
+    return llvm::ConstantFP::get(llvm::Type::getDoubleTy(context), value);
+  }
+
   /// Pointer to a terminated string. Names with a NUL inside end there.
   llvm::Constant *string(llvm::StringRef text) {
     return privateConstant(llvm::ConstantDataArray::getString(context, text));

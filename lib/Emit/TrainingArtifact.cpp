@@ -63,6 +63,16 @@ static Constant *makeParameters(DescriptorBuilder &b,
   return b.array(elements);
 }
 
+static Constant *makeAdapters(DescriptorBuilder &b,
+                              llvm::ArrayRef<AdapterInfo> adapters) {
+  llvm::SmallVector<Constant *> elements;
+  for (const AdapterInfo &adapter : adapters)
+    elements.push_back(llvm::ConstantStruct::getAnon(
+        {b.string(adapter.weight), b.i32(adapter.a), b.i32(adapter.b),
+         b.i32(adapter.isTransposed), b.i32(0), b.f64(adapter.scale)}));
+  return b.array(elements);
+}
+
 void onnx_aot::addTrainingDescriptor(llvm::Module &module,
                                      const TrainingInfo &info,
                                      llvm::ArrayRef<ArtifactProgram> programs,
@@ -99,6 +109,9 @@ void onnx_aot::addTrainingDescriptor(llvm::Module &module,
       find(ProgramKind::Infer),
       b.bytes(info.model),
       b.i64(info.model.size()),
+      makeAdapters(b, info.adapters),
+      b.i32(info.adapters.size()),
+      b.i32(0),
   });
   assert(module.getDataLayout().getTypeAllocSize(value->getType()) ==
              sizeof(OnnxAotTraining) &&

@@ -2,6 +2,9 @@
 
 #include "TensorImporter.h"
 
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
 using namespace mlir;
 
 namespace onnx_aot::importer {
@@ -46,6 +49,20 @@ static FailureOr<Place> readPlace(ImportContext &context,
   return place;
 }
 
+/// The file to write that is the one at `location` in the model's folder, or
+/// null.
+static const std::string *findOutput(const ImportContext &context,
+                                     StringRef location) {
+  llvm::SmallString<128> path(context.storage->folder);
+  llvm::sys::path::append(path, location);
+  for (const std::string &output : context.options.outputs) {
+    bool isSame = false;
+    if (!llvm::sys::fs::equivalent(path, output, isSame) && isSame)
+      return &output;
+  }
+  return nullptr;
+}
+
 FailureOr<ArrayRef<char>> readExternalData(ImportContext &context,
                                            const ::onnx::TensorProto &tensor,
                                            uint64_t size, Location loc) {
@@ -63,6 +80,10 @@ FailureOr<ArrayRef<char>> readExternalData(ImportContext &context,
     if (!file)
       return context.refuse(loc, "tensor '" + tensor.name() +
                                      "': " + llvm::toString(file.takeError()));
+    if (const std::string *output = findOutput(context, place->location))
+      return context.refuse(loc, "tensor '" + tensor.name() + "' lies in '" +
+                                     place->location + "', which the output '" +
+                                     *output + "' would overwrite");
     found = files.try_emplace(place->location, std::move(*file)).first;
   }
   ArrayRef<char> data = found->second->getData();

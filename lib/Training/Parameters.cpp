@@ -25,16 +25,17 @@ llvm::Expected<NameFilter> NameFilter::create(ArrayRef<std::string> globs) {
 bool NameFilter::matches(StringRef name) const {
   // A name may hold what is special in patterns.
   return llvm::any_of(patterns, [&](const auto &pattern) {
-    return pattern.first == name || pattern.second.match(name);
+    return pattern.first == name ||
+           (pattern.second && pattern.second->match(name));
   });
 }
 
 StringRef NameFilter::findUnused(ArrayRef<StringRef> names) const {
   for (const auto &[glob, pattern] : patterns)
-    if (llvm::none_of(names,
-                      [&, &glob = glob, &pattern = pattern](StringRef name) {
-                        return glob == name || pattern.match(name);
-                      }))
+    if (llvm::none_of(
+            names, [&, &glob = glob, &pattern = pattern](StringRef name) {
+              return glob == name || (pattern && pattern->match(name));
+            }))
       return glob;
   return "";
 }
@@ -122,7 +123,8 @@ static void warnOfInnerInitializers(func::FuncOp entry,
 }
 
 FailureOr<std::vector<std::pair<Initializer, OnnxAotParameterKind>>>
-onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options) {
+onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options,
+                           ArrayRef<AdapterInfo> adapters) {
   auto entry = model.lookupSymbol<func::FuncOp>("main");
   std::vector<Initializer> initializers = findInitializers(model);
   SmallVector<StringRef> names;
@@ -132,6 +134,11 @@ onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options) {
   NameFilter trainable = cantFail(NameFilter::create(options.trainable)),
              frozen = cantFail(NameFilter::create(options.frozen)),
              noDecay = cantFail(NameFilter::create(options.noDecay));
+  for (const AdapterInfo &adapter : adapters) {
+    trainable.add(getAdapterName(adapter, "A"));
+    trainable.add(getAdapterName(adapter, "B"));
+    frozen.add(adapter.weight);
+  }
   for (const NameFilter *filter : {&trainable, &frozen, &noDecay})
     if (StringRef unused = filter->findUnused(names); !unused.empty())
       return entry.emitError("no initializer of floats is called '")
@@ -158,7 +165,12 @@ onnx_aot::chooseParameters(ModuleOp model, const TrainingOptions &options) {
       chosen.push_back({initializer, ONNX_AOT_PARAMETER_TRAINABLE});
     else if (isStatistic(initializer.op, isUpdated) && isUpdated)
       chosen.push_back({initializer, ONNX_AOT_PARAMETER_STATE});
-    else if (llvm::is_contained(options.trainable, initializer.name))
+    else if (llvm::is_contained(options.trainable, initializer.name) ||
+             llvm::any_of(adapters, [&, name = initializer.name](
+                                        const AdapterInfo &adapter) {
+               return name == getAdapterName(adapter, "A") ||
+                      name == getAdapterName(adapter, "B");
+             }))
       return emitError(initializer.op.getLoc(),
                        "the loss does not depend on this initializer, which "
                        "shall be trained");

@@ -8,6 +8,8 @@
 
 #include "llvm/Support/GlobPattern.h"
 
+#include <optional>
+
 namespace onnx_aot {
 
 /// Patterns of names.
@@ -15,13 +17,19 @@ class NameFilter {
 public:
   static llvm::Expected<NameFilter> create(llvm::ArrayRef<std::string> globs);
 
+  /// One name more, which is no pattern.
+  void add(llvm::StringRef name) {
+    patterns.push_back({name.str(), std::nullopt});
+  }
+
   bool empty() const { return patterns.empty(); }
   bool matches(llvm::StringRef name) const;
   /// The first pattern that matches none of the names; empty when all do.
   llvm::StringRef findUnused(llvm::ArrayRef<llvm::StringRef> names) const;
 
 private:
-  std::vector<std::pair<std::string, llvm::GlobPattern>> patterns;
+  std::vector<std::pair<std::string, std::optional<llvm::GlobPattern>>>
+      patterns;
 };
 
 /// An initializer of floats in the entry.
@@ -33,10 +41,18 @@ struct Initializer {
 /// The initializers of floats that the entry holds, in their order.
 std::vector<Initializer> findInitializers(mlir::ModuleOp model);
 
+/// The name of an adapter's matrix, "A" or "B".
+inline std::string getAdapterName(const AdapterInfo &adapter,
+                                  llvm::StringRef matrix) {
+  return (adapter.weight + ".lora_" + matrix).str();
+}
+
 /// The initializers to train and the running statistics that training updates,
-/// with their values. Fails with an error at every node that has no gradient.
+/// with their values. With adapters, their matrices are trained and the weights
+/// below them are not. Fails with an error at every node that has no gradient.
 mlir::FailureOr<std::vector<std::pair<Initializer, OnnxAotParameterKind>>>
-chooseParameters(mlir::ModuleOp model, const TrainingOptions &options);
+chooseParameters(mlir::ModuleOp model, const TrainingOptions &options,
+                 llvm::ArrayRef<AdapterInfo> adapters);
 
 } // namespace onnx_aot
 

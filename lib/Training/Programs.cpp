@@ -61,6 +61,10 @@ private:
   /// Slots, learning rate and step as inputs.
   void addOptimizerInputs();
   Value clipValue(Value gradient);
+  /// Adds what follows as soon as a gradient is there and, where `isUpdate`,
+  /// nothing reads the parameter any more: until then operands of both wait in
+  /// memory.
+  void moveBehind(Value gradient, unsigned index, bool isUpdate);
   ParameterUpdate step(unsigned index, Value gradient, Value isValid = {});
 
   const TrainingBuilder &owner;
@@ -228,6 +232,21 @@ void TrainingBuilder::Program::addOptimizerInputs() {
   stepNumber = addScalar(builder->getI64Type(), "step", ONNX_AOT_ROLE_STEP);
 }
 
+void TrainingBuilder::Program::moveBehind(Value gradient, unsigned index,
+                                          bool isUpdate) {
+  Block &block = entry.getBody().front();
+  Operation *last = gradient.getDefiningOp();
+  if (!last || last->getBlock() != &block)
+    return;
+  if (isUpdate)
+    for (Operation *user : parameter(index).getUsers())
+      if (Operation *op = block.findAncestorOpInBlock(*user);
+          op && last->isBeforeInBlock(op))
+        last = op;
+  if (last != block.getTerminator())
+    builder->setInsertionPointAfter(last);
+}
+
 Value TrainingBuilder::Program::clipValue(Value gradient) {
   if (!owner.options.clipValue)
     return gradient;
@@ -272,6 +291,8 @@ LogicalResult TrainingBuilder::Program::buildTrain() {
             {ONNX_AOT_ROLE_LOSS});
   for (unsigned i = 0; i < numParameters(); ++i)
     if (isTrained(i)) {
+      OpBuilder::InsertionGuard guard(*builder);
+      moveBehind((*gradients)[i], i, /*isUpdate=*/false);
       Value before =
           maker->where(accumulate, sums[i], maker->scalar(0, sums[i]));
       addUpdate(maker->add((*gradients)[i], before), sums[i]);
@@ -399,6 +420,8 @@ LogicalResult TrainingBuilder::Program::buildFused() {
   for (unsigned i = 0; i < numParameters(); ++i) {
     if (!isTrained(i))
       continue;
+    OpBuilder::InsertionGuard guard(*builder);
+    moveBehind((*gradients)[i], i, /*isUpdate=*/true);
     ParameterUpdate after = step(i, clipValue((*gradients)[i]));
     addUpdate(after.parameter, parameter(i));
     for (auto [before, slot] : llvm::zip_equal(slots[i], after.slots))

@@ -2,6 +2,7 @@
 
 #include "onnx-aot/Training/Training.h"
 #include "Loss.h"
+#include "LowRank.h"
 #include "Parameters.h"
 
 #include "onnx-aot/Optimizer/OptimizerRule.h"
@@ -29,6 +30,12 @@ TrainingBuilder::create(const TrainingOptions &options) {
     auto filter = NameFilter::create(*globs);
     if (!filter)
       return filter.takeError();
+  }
+  if (!options.lowRank.empty()) {
+    auto lowRank = LowRankUpdate::create(options.lowRank);
+    if (!lowRank)
+      return lowRank.takeError();
+    builder->lowRank = std::move(*lowRank);
   }
   auto checkPositive = [](std::optional<double> value,
                           StringRef flag) -> llvm::Error {
@@ -64,7 +71,8 @@ LogicalResult TrainingBuilder::prepare(ModuleOp model, LossReader readLoss) {
   if (!entry || entry.getBody().empty() ||
       !isa<func::ReturnOp>(entry.getBody().front().getTerminator()))
     return model.emitError("the model has no entry function 'main'");
-  if (failed(addLoss(model, readLoss)) || failed(chooseParameters(model)))
+  if (failed(addLoss(model, readLoss)) || failed(addLowRank(model)) ||
+      failed(chooseParameters(model)))
     return failure();
   describeModel(model);
   moveParameters(model);
@@ -86,8 +94,18 @@ LogicalResult TrainingBuilder::addLoss(ModuleOp model, LossReader readLoss) {
   return success();
 }
 
+LogicalResult TrainingBuilder::addLowRank(ModuleOp model) {
+  if (!lowRank)
+    return success();
+  auto added = lowRank->apply(model);
+  if (failed(added))
+    return failure();
+  info.adapters = std::move(*added);
+  return success();
+}
+
 LogicalResult TrainingBuilder::chooseParameters(ModuleOp model) {
-  auto chosen = onnx_aot::chooseParameters(model, options);
+  auto chosen = onnx_aot::chooseParameters(model, options, info.adapters);
   if (failed(chosen))
     return failure();
   NameFilter noDecay = cantFail(NameFilter::create(options.noDecay));
@@ -109,6 +127,13 @@ LogicalResult TrainingBuilder::chooseParameters(ModuleOp model) {
     info.parameters.push_back(std::move(parameter));
     initialValues.push_back(initializer.op.getValue());
   }
+  for (AdapterInfo &adapter : info.adapters)
+    for (auto [index, parameter] : llvm::enumerate(info.parameters)) {
+      if (parameter.value.name == getAdapterName(adapter, "A"))
+        adapter.a = index;
+      else if (parameter.value.name == getAdapterName(adapter, "B"))
+        adapter.b = index;
+    }
   return success();
 }
 

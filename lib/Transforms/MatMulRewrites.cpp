@@ -61,8 +61,29 @@ struct TransposeIntoMatMul : OpRewritePattern<MatMulOp> {
   }
 };
 
+// Pattern: Transpose(Gemm(a, b)) -> Gemm(b, a) with both flags flipped and
+// exchanged, where nothing else reads the product
+struct TransposeOfGemm : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    Value swapped = getSwappedMatrix(op.getResult());
+    auto gemm = swapped ? swapped.getDefiningOp<GemmOp>() : GemmOp();
+    if (!gemm || gemm.getC() || !gemm->hasOneUse())
+      return failure();
+    auto turned =
+        createInferred<GemmOp>(rewriter, op.getLoc(), gemm.getB(), gemm.getA(),
+                               /*c=*/Value(), gemm.getAlpha(), gemm.getBeta(),
+                               /*trans_a=*/gemm.getTransB() ? 0 : 1,
+                               /*trans_b=*/gemm.getTransA() ? 0 : 1);
+    rewriter.replaceOp(op, turned);
+    return success();
+  }
+};
+
 } // namespace
 
 void onnx_aot::populateMatMulRewrites(RewritePatternSet &patterns) {
-  patterns.add<TransposeIntoGemm, TransposeIntoMatMul>(patterns.getContext());
+  patterns.add<TransposeIntoGemm, TransposeIntoMatMul, TransposeOfGemm>(
+      patterns.getContext());
 }

@@ -62,6 +62,7 @@ public:
 
 private:
   Status checkParameter(const OnnxAotParameterInfo &info);
+  Status checkAdapter(const OnnxAotAdapter &adapter);
   Status checkBinding(const OnnxAotValueInfo &value,
                       const OnnxAotBinding &binding, bool isInput,
                       const std::string &who);
@@ -87,6 +88,25 @@ Status Checker::checkParameter(const OnnxAotParameterInfo &info) {
   if (info.kind < ONNX_AOT_PARAMETER_TRAINABLE ||
       info.kind > ONNX_AOT_PARAMETER_STATE)
     return invalidModule(who, " has unknown kind ", info.kind);
+  return Status();
+}
+
+/// Both matrices are parameters of one type, and of shapes that fit.
+Status Checker::checkAdapter(const OnnxAotAdapter &adapter) {
+  if (!adapter.weight)
+    return invalidModule("an adapter has no name");
+  for (int32_t index : {adapter.a, adapter.b})
+    if (index < 0 || index >= training.num_parameters ||
+        training.parameters[index].rank != 2)
+      return invalidModule("the adapter of ", quoted(adapter.weight),
+                           " has no matrices");
+  const OnnxAotParameterInfo &a = training.parameters[adapter.a],
+                             &b = training.parameters[adapter.b];
+  if (a.type != b.type || a.dims[0] != b.dims[1] ||
+      (a.type != ONNX_AOT_FLOAT32 && a.type != ONNX_AOT_FLOAT64) ||
+      a.dims[0] < 1 || a.dims[1] < 1)
+    return invalidModule("the adapter of ", quoted(adapter.weight),
+                         " has matrices that do not fit");
   return Status();
 }
 
@@ -126,6 +146,12 @@ Status Checker::checkFields() {
       return invalidModule("parameter ", quoted(training.parameters[i].name),
                            " is there twice");
   }
+  if (training.num_adapters < 0 ||
+      (training.num_adapters && !training.adapters))
+    return invalidModule("its adapters are missing");
+  for (int32_t i = 0; i < training.num_adapters; ++i)
+    if (Status status = checkAdapter(training.adapters[i]); !status.ok())
+      return status;
   slots.assign(size_t(training.num_parameters) * size_t(training.num_slots),
                nullptr);
   return Status();

@@ -11,6 +11,8 @@
 #include "TrainerState.h"
 #include "Types.h"
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <set>
 
@@ -20,7 +22,8 @@ namespace {
 
 constexpr uint64_t modelGraph = 7, graphInitializer = 5;
 constexpr uint64_t tensorDims = 1, tensorType = 2, tensorName = 8,
-                   tensorRawData = 9, tensorDataLocation = 14;
+                   tensorRawData = 9, tensorDataLocation = 14,
+                   tensorFloatData = 4, tensorDoubleData = 10;
 /// Fields that hold a tensor's data, one way or another.
 const std::set<uint64_t> tensorData = {4, 5, 6, 7, 9, 10, 11, 13, 14};
 /// A protocol buffer's own limit.
@@ -31,7 +34,7 @@ enum WireType { Varint = 0, Fixed64 = 1, Length = 2, Fixed32 = 5 };
 struct Field {
   uint64_t number = 0, type = 0;
   Bytes all{};         ///< with its tag
-  Bytes content{};     ///< of a field with a length
+  Bytes content{};     ///< of a field with a length or of fixed size
   uint64_t varint = 0; ///< of a field that is a number
 };
 
@@ -56,9 +59,11 @@ public:
       field.varint = varint();
       break;
     case Fixed64:
+      field.content = {next, 8};
       skip(8);
       break;
     case Fixed32:
+      field.content = {next, 4};
       skip(4);
       break;
     case Length: {
@@ -173,16 +178,44 @@ Status Exporter::compare(const std::string &name, int64_t type,
   return Status();
 }
 
+/// W + scale * b a in W's place.
+template <typename T>
+static void addUpdate(std::string &data, const ExportedTensor &own) {
+  const T *a = static_cast<const T *>(own.a),
+          *b = static_cast<const T *>(own.b);
+  int64_t out = own.dims[own.isTransposed ? 1 : 0],
+          in = own.dims[own.isTransposed ? 0 : 1];
+  std::vector<double> sums(static_cast<size_t>(in));
+  for (int64_t to = 0; to < out; ++to) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int64_t k = 0; k < own.rank; ++k)
+      for (int64_t from = 0; from < in; ++from)
+        sums[from] += double(b[to * own.rank + k]) * double(a[k * in + from]);
+    for (int64_t from = 0; from < in; ++from) {
+      int64_t index = own.isTransposed ? from * out + to : to * in + from;
+      char *place = data.data() + index * int64_t(sizeof(T));
+      T value;
+      std::memcpy(&value, place, sizeof(T));
+      value = static_cast<T>(double(value) + own.scale * sums[from]);
+      std::memcpy(place, &value, sizeof(T));
+    }
+  }
+}
+
 /// Copies an initializer, with the trained data if it is a parameter.
 Status Exporter::exportInitializer(Bytes tensor, Message &out) {
   std::string name;
   std::vector<int64_t> dims;
   int64_t type = 0, location = 0;
+  std::vector<Bytes> data;
   Message others;
   Fields fields(tensor);
   for (Field field; fields.read(field);) {
     if (!tensorData.count(field.number))
       others.add(field.all);
+    if (field.number == tensorRawData || field.number == tensorFloatData ||
+        field.number == tensorDoubleData)
+      data.push_back(field.content);
     if (field.number == tensorName && field.type == Length)
       name.assign(static_cast<const char *>(field.content.data),
                   field.content.count);
@@ -213,11 +246,12 @@ Status Exporter::exportInitializer(Bytes tensor, Message &out) {
   if (!fields.good)
     return malformed();
   auto found = tensors.find(name);
+  bool isReplaced = found != tensors.end() && found->second.data;
+  if (!isReplaced && location)
+    return invalidArgument(what, ": initializer ", quoted(name),
+                           " has its data in another file, which cannot be "
+                           "exported");
   if (found == tensors.end()) {
-    if (location)
-      return invalidArgument(what, ": initializer ", quoted(name),
-                             " has its data in another file, which cannot be "
-                             "exported");
     out.add(keep(lengthField(graphInitializer, tensor.count)));
     out.add(tensor);
     return Status();
@@ -229,7 +263,20 @@ Status Exporter::exportInitializer(Bytes tensor, Message &out) {
   Message trained;
   trained.add(others);
   trained.add(keep(lengthField(tensorRawData, own.bytes)));
-  trained.add({own.data, own.bytes});
+  if (own.data) {
+    trained.add({own.data, own.bytes});
+  } else {
+    std::string sum;
+    for (Bytes piece : data)
+      sum.append(static_cast<const char *>(piece.data), piece.count);
+    if (sum.size() != own.bytes)
+      return malformed();
+    if (own.type == ONNX_AOT_FLOAT64)
+      addUpdate<double>(sum, own);
+    else
+      addUpdate<float>(sum, own);
+    trained.add(keep(std::move(sum)));
+  }
   out.add(keep(lengthField(graphInitializer, trained.count)));
   out.add(trained);
   return Status();
@@ -306,6 +353,24 @@ Status Trainer::exportTo(const std::string *path, const std::string &source) {
         {tensor.dims, tensor.dims + tensor.rank},
         tensor.data,
         tensor.bytes};
+  }
+  for (int32_t i = 0; i < theModule->num_adapters; ++i) {
+    const OnnxAotAdapter &adapter = theModule->adapters[i];
+    OnnxAotTensor a = parameter(adapter.a), b = parameter(adapter.b);
+    ExportedTensor sum{a.type, {b.dims[0], a.dims[1]}, nullptr, 0};
+    if (adapter.transposed)
+      std::swap(sum.dims[0], sum.dims[1]);
+    sum.bytes = a.bytes / uint64_t(a.dims[0] * a.dims[1]) *
+                uint64_t(sum.dims[0] * sum.dims[1]);
+    sum.a = a.data;
+    sum.b = b.data;
+    sum.rank = a.dims[0];
+    sum.isTransposed = adapter.transposed;
+    sum.scale = adapter.scale;
+    // The file has the sum alone.
+    tensors.erase(theModule->parameters[adapter.a].name);
+    tensors.erase(theModule->parameters[adapter.b].name);
+    tensors[adapter.weight] = sum;
   }
   if (source.empty()) {
     if (!theModule->model)

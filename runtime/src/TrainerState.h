@@ -73,13 +73,18 @@ public:
   std::atomic<int> running{0};
 };
 
-/// Replaces the data of initializers in an ONNX file; without a path it only
-/// checks. In ExportModel.cpp.
+/// The data of an initializer in an ONNX file.
 struct ExportedTensor {
   int32_t type;
   std::vector<int64_t> dims;
-  const void *data;
+  const void *data; ///< what replaces it
   uint64_t bytes;
+  /// Or null, and what is added to it: scale * b a, transposed where the
+  /// initializer is in x out.
+  const void *a = nullptr, *b = nullptr;
+  int64_t rank = 0;
+  bool isTransposed = false;
+  double scale = 1;
 };
 Status exportOnnx(const void *model, uint64_t bytes,
                   const std::map<std::string, ExportedTensor> &tensors,

@@ -90,6 +90,12 @@ def external_folder_instead_of_file(folder):
 
 
 @case
+def external_in_the_output(folder):
+    (folder / "model.so").write_bytes(SECRET)
+    return external("model.so"), "tensor 'w' lies in 'model.so', which the output .*model.so' would overwrite"
+
+
+@case
 def external_device(folder):
     (folder / "zero").symlink_to("/dev/zero")
     return external("zero"), r"\bw\b"
@@ -548,8 +554,10 @@ def main():
             model, pattern = make(folder)
             data = model if isinstance(model, bytes) else model.SerializeToString()
             (folder / "model.onnx").write_bytes(data)
-            done = harness.run_limited([compiler, folder / "model.onnx", "-o", folder / "model.so"], seconds=60)
-            left = (folder / "model.so").exists()
+            output = folder / "model.so"
+            before = output.exists() and output.read_bytes()
+            done = harness.run_limited([compiler, folder / "model.onnx", "-o", output], seconds=60)
+            left = (output.exists() and output.read_bytes()) != before
         name = make.__name__.replace("_", " ")
         if pattern is None and done.status == 0:
             tally.check(name, "", "compiled within the limits")

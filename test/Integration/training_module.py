@@ -39,12 +39,15 @@ Program = structure("Program", [("module", C.POINTER(Module)), ("inputs", C.POIN
                                 ("outputs", C.POINTER(Binding))])
 ParameterInfo = structure("ParameterInfo", [("name", C.c_char_p), ("type", C.c_int32), ("rank", C.c_int32),
                                             ("dims", C.POINTER(C.c_int64)), ("kind", C.c_int32), ("group", C.c_int32)])
+Adapter = structure("Adapter", [("weight", C.c_char_p), ("a", C.c_int32), ("b", C.c_int32), ("transposed", C.c_int32),
+                                ("reserved", C.c_int32), ("scale", C.c_double)])
 Training = structure("Training", [
     ("abi_version", C.c_uint32), ("struct_bytes", C.c_uint32), ("name", C.c_char_p), ("loss", C.c_char_p),
     ("optimizer", C.c_char_p), ("fingerprint", C.c_uint64 * 2), ("num_parameters", C.c_int32), ("num_slots", C.c_int32),
     ("parameters", C.POINTER(ParameterInfo)), ("slots", C.POINTER(C.c_char_p)), ("num_inputs", C.c_int32),
     ("num_targets", C.c_int32), ("inputs", C.POINTER(C.c_char_p)), ("train", Program), ("eval", Program),
-    ("update", Program), ("fused", Program), ("infer", Program), ("model", P), ("model_bytes", C.c_uint64)])
+    ("update", Program), ("fused", Program), ("infer", Program), ("model", P), ("model_bytes", C.c_uint64),
+    ("adapters", C.POINTER(Adapter)), ("num_adapters", C.c_int32), ("reserved", C.c_int32)])
 
 
 class RunFailed(Exception):

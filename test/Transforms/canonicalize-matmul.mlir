@@ -48,3 +48,27 @@ func.func @keeps_a_transposed_bias(%a: tensor<2x3xf32>, %b: tensor<3x5xf32>, %c:
   %1 = onnx.Gemm %a, %b, %0 : (tensor<2x3xf32>, tensor<3x5xf32>, tensor<2x5xf32>) -> tensor<2x5xf32>
   return %1 : tensor<2x5xf32>
 }
+
+// -----
+
+// Gradients of weights that a model stores turned: the product comes out as they are stored.
+// CHECK-LABEL: func.func @exchanges_factors_of_a_transposed_product
+// CHECK-NOT: onnx.Transpose
+// CHECK: onnx.Gemm %arg1, %arg0 {{{.*}}trans_a = 1 : i64{{.*}}} : (tensor<7x3xf32>, tensor<7x2xf32>) -> tensor<3x2xf32>
+func.func @exchanges_factors_of_a_transposed_product(%a: tensor<7x2xf32>, %b: tensor<7x3xf32>) -> tensor<3x2xf32> {
+  %0 = onnx.Gemm %a, %b {trans_a = 1 : i64} : (tensor<7x2xf32>, tensor<7x3xf32>) -> tensor<2x3xf32>
+  %1 = onnx.Transpose %0 {perm = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}
+
+// -----
+
+// Both forms are wanted: two products would cost more than one transposition.
+// CHECK-LABEL: func.func @keeps_a_product_with_two_uses
+// CHECK: onnx.Gemm %arg0, %arg1
+// CHECK: onnx.Transpose
+func.func @keeps_a_product_with_two_uses(%a: tensor<7x2xf32>, %b: tensor<7x3xf32>) -> (tensor<3x2xf32>, tensor<2x3xf32>) {
+  %0 = onnx.Gemm %a, %b {trans_a = 1 : i64} : (tensor<7x2xf32>, tensor<7x3xf32>) -> tensor<2x3xf32>
+  %1 = onnx.Transpose %0 {perm = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return %1, %0 : tensor<3x2xf32>, tensor<2x3xf32>
+}

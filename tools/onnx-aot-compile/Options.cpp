@@ -129,6 +129,12 @@ struct Flags {
   cl::list<std::string> frozen{
       "frozen", cl::value_desc("GLOB"), cl::cat(category),
       cl::desc("Do not train the initializers of these names")};
+  cl::opt<std::string> lowRank{
+      "lora", cl::value_desc("RANK[:alpha=X,targets=GLOB+GLOB,seed=N]"),
+      cl::cat(category),
+      cl::desc("Train low-rank updates of the weights of MatMul and Gemm nodes "
+               "(by node or weight name; default: all) and leave the weights "
+               "alone; exported models have the sum")};
   cl::list<std::string> noDecay{
       "no-decay", cl::value_desc("GLOB"), cl::cat(category),
       cl::desc("No weight decay for the parameters of these names")};
@@ -189,6 +195,7 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
   options.optimizer = flags.optimizer;
   options.trainable.assign(flags.trainable.begin(), flags.trainable.end());
   options.frozen.assign(flags.frozen.begin(), flags.frozen.end());
+  options.lowRank = flags.lowRank;
   options.noDecay.assign(flags.noDecay.begin(), flags.noDecay.end());
   if (flags.clipNorm.getNumOccurrences())
     options.clipNorm = flags.clipNorm;
@@ -213,6 +220,7 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
   wantsTraining(flags.trainable);
   wantsTraining(flags.trainAll);
   wantsTraining(flags.frozen);
+  wantsTraining(flags.lowRank);
   wantsTraining(flags.noDecay);
   wantsTraining(flags.verifyGradients);
   wantsTraining(flags.clipNorm);

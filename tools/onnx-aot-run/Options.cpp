@@ -31,11 +31,19 @@ that is killed and started again with --resume ends with the same bits.
 Exit status: 0, or 1 after an error or when an output is not as expected.
 )";
 
+// CLI11's own checks print their bounds, doubles with all 309 digits.
+
 std::string number(const std::string &text) {
   char *end = nullptr;
   double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end || !std::isfinite(value) || value < 0)
     return "'" + text + "' is not a number of 0 or more";
+  return "";
+}
+
+std::string positive(const std::string &text) {
+  if (!number(text).empty() || std::strtod(text.c_str(), nullptr) == 0)
+    return "'" + text + "' is not a number above 0";
   return "";
 }
 
@@ -67,9 +75,9 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
   };
   add("--batch", train.batch,
       "Samples of a step (default: what the module takes, or 32)", "N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   add("--epochs", train.epochs, "Passes over the data", "N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number)
       ->capture_default_str();
   add("--lr", train.lr, "Learning rate", "X")
       ->check(number)
@@ -81,7 +89,7 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
       "SPEC");
   add("--accumulate", train.accumulate,
       "Steps whose gradients are averaged for one update", "K")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   app.add_option(
          "--checkpoint", train.checkpoint,
          "Where the parameters come from (default: MODULE.safetensors); "
@@ -94,7 +102,7 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
   add("--save", train.save, "Write a checkpoint at the end", "FILE");
   add("--save-every", train.saveEvery,
       "And after every N updates and at the end of each epoch", "N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   addFlag("--resume", train.resume,
           "Go on from the --save file if it is there");
   add("--eval", train.eval, "Evaluate on a file after each epoch", "DATA");
@@ -123,10 +131,10 @@ void addTrainOptions(CLI::App &app, TrainOptions &train) {
           "with --verify-gradients");
   add("--loss-scale", train.lossScale,
       "Factor of the loss before the backward pass (float16)", "X")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   add("--loss-scale-interval", train.lossScaleInterval,
       "Double it after N updates, halve it when a gradient is not finite", "N")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
 }
 
 } // namespace

@@ -54,6 +54,8 @@ struct ImportOptions {
   bool nameInitializers = false;
   /// Operators of the user's by "domain::name".
   llvm::StringMap<CustomOp> customOps;
+  /// Files that the caller will write: no tensor may lie in one.
+  llvm::SmallVector<std::string> outputs;
   ImportLimits limits;
 };
 

@@ -41,6 +41,15 @@ struct ParameterInfo {
   int32_t group = -1;
 };
 
+/// A low-rank update of a weight that is not trained, as OnnxAotAdapter.
+struct AdapterInfo {
+  std::string weight;
+  /// Positions of the two matrices among the parameters.
+  int32_t a = -1, b = -1;
+  bool isTransposed = false;
+  double scale = 1;
+};
+
 /// Everything the descriptor states besides the programs.
 struct TrainingInfo {
   std::string name, loss, optimizer;
@@ -48,6 +57,7 @@ struct TrainingInfo {
   std::vector<ParameterInfo> parameters;
   std::vector<std::string> slots, inputs;
   unsigned numTargets = 0;
+  std::vector<AdapterInfo> adapters;
   /// The ONNX file without the parameters' data; empty: not kept.
   std::string model;
 };

@@ -30,6 +30,9 @@ struct TrainingOptions {
   /// Globs of the names of initializers. Without `trainable` all of floats are
   /// trained that the loss depends on; `frozen` wins.
   std::vector<std::string> trainable, frozen;
+  /// "8:alpha=16,targets=GLOB+GLOB": low-rank updates of the weights of MatMul
+  /// and Gemm are trained, and else only what `trainable` says. Empty for none.
+  std::string lowRank;
   /// Globs of the parameters without weight decay.
   std::vector<std::string> noDecay;
   /// Highest norm of all gradients together, and highest absolute element.
@@ -55,6 +58,7 @@ struct TrainingProgram {
 };
 
 class Loss;
+class LowRankUpdate;
 class OptimizerRule;
 
 /// Makes the programs of a model, in two steps: the caller simplifies the graph
@@ -89,6 +93,7 @@ private:
   TrainingBuilder();
 
   llvm::LogicalResult addLoss(mlir::ModuleOp model, LossReader readLoss);
+  llvm::LogicalResult addLowRank(mlir::ModuleOp model);
   llvm::LogicalResult chooseParameters(mlir::ModuleOp model);
   void moveParameters(mlir::ModuleOp model);
   void describeModel(mlir::ModuleOp model);
@@ -96,6 +101,7 @@ private:
   TrainingOptions options;
   std::unique_ptr<Loss> loss;
   std::unique_ptr<OptimizerRule> rule;
+  std::unique_ptr<LowRankUpdate> lowRank;
   TrainingInfo info;
   std::vector<mlir::ElementsAttr> initialValues;
   /// Arguments of the prepared entry that the caller of a step gives.

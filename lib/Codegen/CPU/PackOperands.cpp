@@ -97,6 +97,21 @@ private:
     return rows;
   }
 
+  /// How often each element of the packed operand is read: the rows of all
+  /// batches that meet it. Where a size is not known, those of one batch.
+  int64_t countReads(linalg::GenericOp op, AffineMap packed,
+                     ArrayRef<int64_t> ranges) {
+    int64_t reads = 1;
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      if (kind != utils::IteratorType::parallel || packed.isFunctionOfDim(loop))
+        continue;
+      if (ShapedType::isDynamic(ranges[loop]))
+        return getRows(op, packed, ranges);
+      reads *= ranges[loop];
+    }
+    return reads;
+  }
+
   bool pack(linalg::GenericOp op, OpOperand &operand,
             arith::ConstantOp constant, unsigned n) {
     std::optional<ArrayRef<char>> bytes = getConstantBytes(constant.getValue());
@@ -283,7 +298,7 @@ private:
     int64_t rows = getRows(op, map, ranges);
     bool isRead = ShapedType::isDynamic(rows)
                       ? isTurned || isSquare(op, operand)
-                      : rows >= kManyRows;
+                      : countReads(op, map, ranges) >= kManyRows;
     if (rows == 1 || (!isTurned && !isRead))
       return std::nullopt;
     unsigned bytes = std::max(type.getIntOrFloatBitWidth(),

@@ -87,6 +87,17 @@ typedef struct OnnxAotParameterInfo {
   int32_t group; /**< parameter group of the optimizer; -1 if not trainable */
 } OnnxAotParameterInfo;
 
+/** A weight W that is not trained and its low-rank update: the model computes
+ *  as if W were W + scale * b a, of the parameters a (rank x in) and
+ *  b (out x rank). An export writes that sum in W's place. */
+typedef struct OnnxAotAdapter {
+  const char *weight; /**< the initializer's name in the ONNX file */
+  int32_t a, b;       /**< positions in OnnxAotTraining::parameters */
+  int32_t transposed; /**< not 0: W lies in x out, else out x in */
+  int32_t reserved;
+  double scale;
+} OnnxAotAdapter;
+
 /** Descriptor of a training module. */
 typedef struct OnnxAotTraining {
   uint32_t abi_version;
@@ -120,6 +131,9 @@ typedef struct OnnxAotTraining {
    *  the exporting caller gives the file. */
   const void *model;
   uint64_t model_bytes;
+  const OnnxAotAdapter *adapters;
+  int32_t num_adapters;
+  int32_t reserved;
 } OnnxAotTraining;
 
 #ifdef __cplusplus

@@ -403,6 +403,9 @@ const OnnxAotTraining JOIN(FIXTURE_PREFIX, _training) = {
 #endif
     PROGRAM(infer, infer_in, infer_out),
     NULL,
+    0,
+    NULL,
+    0,
     0};
 const OnnxAotModule *const JOIN(FIXTURE_PREFIX, _unused)[] = {
     &module_train, &module_update, &module_fused};
