@@ -2,6 +2,7 @@
 
 #include "LayoutRewrites.h"
 #include "Rewrites.h"
+#include "onnx-aot/Dialect/Train/IR/Train.h"
 #include "onnx-aot/Transforms/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -18,7 +19,8 @@ namespace onnx_aot {
 /// An op that exists in both layouts and is still channels first.
 static bool isChannelsFirst(Operation *op) {
   if (!isa<ConvOp, ConvIntegerOp, MaxPoolOp, AveragePoolOp, LpPoolOp,
-           GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp>(op) ||
+           GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp,
+           train::ConvBackwardDataOp>(op) ||
       op->hasAttr("channels_last"))
     return false;
   // MaxPool's indices count elements in the order of its own layout.
@@ -31,14 +33,19 @@ static bool isChannelsFirst(Operation *op) {
 /// A convolution whose arithmetic outweighs the transposes round it: they cost
 /// about as much as 32 multiplications for each output.
 static bool paysForTransposes(Operation *op) {
-  auto weight = isa<ConvOp, ConvIntegerOp>(op)
+  bool isBackward = isa<train::ConvBackwardDataOp>(op);
+  auto weight = isBackward || isa<ConvOp, ConvIntegerOp>(op)
                     ? dyn_cast<RankedTensorType>(op->getOperand(1).getType())
                     : RankedTensorType();
   if (!weight || !weight.hasStaticShape() || weight.getRank() < 3)
     return false;
+  // All sizes but that of the result's channels.
   int64_t perOutput = 1;
-  for (int64_t size : weight.getShape().drop_front())
-    perOutput *= size;
+  for (auto [axis, size] : llvm::enumerate(weight.getShape()))
+    if (axis != (isBackward ? 1 : 0))
+      perOutput *= size;
+  if (auto backward = dyn_cast<train::ConvBackwardDataOp>(op))
+    perOutput /= std::max<int64_t>(backward.getGroup(), 1);
   return perOutput >= 32;
 }
 
@@ -108,6 +115,34 @@ struct FollowInput : RewritePattern {
   }
 };
 
+// Pattern: ConvBackwardWeight(Transpose(x), dy) -> ConvBackwardWeight(x,
+// Transpose(dy)) {channels_last}, where the Transpose comes from a
+// channels-last x; the same for dy
+struct FollowEitherInput : OpRewritePattern<train::ConvBackwardWeightOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(train::ConvBackwardWeightOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<int64_t> rank = getRank(op.getX());
+    if (op.getChannelsLast() || !rank || rank != getRank(op.getDy()))
+      return failure();
+    SmallVector<int64_t> last = getToChannelsLast(*rank);
+    auto isLast = [&](Value value) {
+      auto transposed = getTransposed(value);
+      return transposed && transposed->permutation == getToChannelsFirst(*rank);
+    };
+    if (!isLast(op.getX()) && !isLast(op.getDy()))
+      return failure();
+    Value x = createTranspose(rewriter, op.getLoc(), op.getX(), last),
+          dy = createTranspose(rewriter, op.getLoc(), op.getDy(), last);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getXMutable().assign(x);
+      op.getDyMutable().assign(dy);
+      op.setChannelsLast(true);
+    });
+    return success();
+  }
+};
+
 // Pattern: Transpose(f(op(x))) -> f(op(Transpose(x)) {channels_last}), for Conv
 // and the pools, where the Transpose is what a channels-last op wants
 struct FollowOutput : RewritePattern {
@@ -133,7 +168,8 @@ struct AssignLayouts : onnx_aot::impl::AssignLayoutsBase<AssignLayouts> {
     if (found.wasInterrupted()) {
       RewritePatternSet patterns(&getContext());
       patterns.add<SeedConvolution<ConvOp>, SeedConvolution<ConvIntegerOp>,
-                   FollowInput, FollowOutput>(&getContext());
+                   SeedConvolution<train::ConvBackwardDataOp>, FollowInput,
+                   FollowEitherInput, FollowOutput>(&getContext());
       populatePushTransposePatterns(patterns);
       populatePushTransposeAxisPatterns(patterns);
       populateCancelTransposePatterns(patterns);

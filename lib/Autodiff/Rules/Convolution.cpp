@@ -62,12 +62,13 @@ Value backwardData(GradientBuilder &b, Value dy, Value w, Value like,
                    const Geometry &g) {
   return b.create<train::ConvBackwardDataOp>(dy, w, b.shapeOf(like), g.autoPad,
                                              g.dilations, g.group, g.kernel,
-                                             g.pads, g.strides);
+                                             g.pads, g.strides, UnitAttr());
 }
 
 Value backwardWeight(GradientBuilder &b, Value x, Value dy, const Geometry &g) {
-  return b.create<train::ConvBackwardWeightOp>(
-      x, dy, g.kernel, g.autoPad, g.dilations, g.group, g.pads, g.strides);
+  return b.create<train::ConvBackwardWeightOp>(x, dy, g.kernel, g.autoPad,
+                                               g.dilations, g.group, g.pads,
+                                               g.strides, UnitAttr());
 }
 
 /// The bias is added to every element of its channel.
@@ -104,6 +105,8 @@ static LogicalResult gradConvBackwardData(train::ConvBackwardDataOp op,
                                           GradientBuilder &b) {
   Value dx = b.getGradient(op.getDx());
   Geometry geometry = Geometry::get(op);
+  if (op.getChannelsLast())
+    return b.unsupported(op, "with channels_last has no gradient");
   if (failed(findKernel(op, op.getW(), geometry, b)))
     return failure();
   if (b.isActive(op.getDy()))
@@ -118,6 +121,8 @@ static LogicalResult gradConvBackwardWeight(train::ConvBackwardWeightOp op,
                                             GradientBuilder &b) {
   Value dw = b.getGradient(op.getDw());
   Geometry geometry = Geometry::get(op);
+  if (op.getChannelsLast())
+    return b.unsupported(op, "with channels_last has no gradient");
   if (b.isActive(op.getX()))
     b.accumulate(op.getX(),
                  backwardData(b, op.getDy(), dw, op.getX(), geometry));

@@ -64,7 +64,7 @@ static Value spreadWindows(OpTy op, Value dy, GradientBuilder &b) {
       b.reshape(dy, mergedShape(dy, b)), ones, mergedShape(op.getX(), b),
       op.getAutoPadAttr(), op.getDilationsAttr(), IntegerAttr(),
       op.getKernelShapeAttr(), builder.getDenseI64ArrayAttr(pads),
-      op.getStridesAttr());
+      op.getStridesAttr(), UnitAttr());
   return b.reshapeLike(dx, op.getX());
 }
 

@@ -11,9 +11,10 @@ using namespace onnx_aot;
 
 namespace {
 
-/// Sizes behind the batch and the channels.
-ArrayRef<OpFoldResult> getSpatial(ArrayRef<OpFoldResult> sizes) {
-  return sizes.drop_front(2);
+/// Sizes of all dimensions but the batch and the channels.
+ArrayRef<OpFoldResult> getSpatial(ArrayRef<OpFoldResult> sizes,
+                                  onnx::ChannelLayout layout) {
+  return sizes.slice(layout.spatial, sizes.size() - 2);
 }
 
 struct LowerConvBackwardData : OnnxLowering<train::ConvBackwardDataOp> {
@@ -33,46 +34,67 @@ struct LowerConvBackwardData : OnnxLowering<train::ConvBackwardDataOp> {
     Location loc = op.getLoc();
     SmallVector<OpFoldResult> dySizes =
         getRuntimeSizes(rewriter, loc, adaptor.getDy());
-    SmallVector<OpFoldResult> xSizes =
-        getTargetSizes(rewriter, loc, type, adaptor.getXShape());
-    WindowPads pads = getWindowPads(rewriter, loc, *window, getSpatial(xSizes),
-                                    getSpatial(dySizes));
+    SmallVector<OpFoldResult> xSizes = getTargetSizes(
+        rewriter, loc, type, adaptor.getXShape(), op.getChannelsLast());
+    onnx::ChannelLayout layout(op.getChannelsLast(), type.getRank());
+    ArrayRef<OpFoldResult> sizes = getSpatial(xSizes, layout);
+    WindowPads pads = getWindowPads(rewriter, loc, *window, sizes,
+                                    getSpatial(dySizes, layout));
+    Convolution conv{adaptor.getDy(),      adaptor.getW(), false,  false,
+                     op.getChannelsLast(), group,          *window};
+    auto replace = [&](Value dx) {
+      dx = convertFloats(rewriter, loc, dx, type.getElementType());
+      rewriter.replaceOp(op, castTensor(rewriter, loc, dx, type));
+      return success();
+    };
+    std::optional<SmallVector<int64_t>> low = getConstantIntValues(pads.low),
+                                        given = getConstantIntValues(sizes);
+    // With channels first the results of a phase lie apart along the lanes.
+    if (conv.channelsLast && low && given && !isEmpty(adaptor.getDy()) &&
+        getConstantIntValues(getSpatial(dySizes, layout)) &&
+        llvm::any_of(window->strides,
+                     [](int64_t stride) { return stride > 1; }))
+      return replace(
+          createPhasedConvolution(rewriter, loc, conv, *low, *given));
     SmallVector<Spread> spreads;
     bool allFit = true;
     for (int64_t i = 0; i < window->getRank(); ++i) {
       AffineExpr d0 = rewriter.getAffineDimExpr(0);
       int64_t reach = window->getExtent(i) - 1;
-      spreads.push_back(
-          {getSpatial(xSizes)[i],
-           foldSizes(rewriter, loc, d0 + reach, getSpatial(xSizes)[i]),
-           foldSizes(rewriter, loc, d0 * -1 + reach, pads.low[i]),
-           window->strides[i]});
+      spreads.push_back({sizes[i],
+                         foldSizes(rewriter, loc, d0 + reach, sizes[i]),
+                         foldSizes(rewriter, loc, d0 * -1 + reach, pads.low[i]),
+                         window->strides[i]});
       // Every window lies inside the padded x: what SAME pads is less than a
       // window.
       allFit &= window->isSame() ||
                 (window->padsBegin[i] <= reach && window->padsEnd[i] <= reach);
     }
-    Value dx = createTransposedConvolution(rewriter, loc, adaptor.getDy(),
-                                           adaptor.getW(), group, *window,
-                                           spreads, allFit);
-    dx = convertFloats(rewriter, loc, dx, type.getElementType());
-    rewriter.replaceOp(op, castTensor(rewriter, loc, dx, type));
-    return success();
+    return replace(
+        createTransposedConvolution(rewriter, loc, conv, spreads, allFit));
   }
 
 private:
-  /// The sizes of the result: from its type, or else from x_shape.
-  static SmallVector<OpFoldResult> getTargetSizes(OpBuilder &builder,
-                                                  Location loc,
-                                                  RankedTensorType type,
-                                                  Value shape) {
+  static bool isEmpty(Value tensor) {
+    return llvm::is_contained(
+        cast<RankedTensorType>(tensor.getType()).getShape(), 0);
+  }
+
+  /// The sizes of the result: from its type, or else from x_shape, which has
+  /// the channels first.
+  static SmallVector<OpFoldResult>
+  getTargetSizes(OpBuilder &builder, Location loc, RankedTensorType type,
+                 Value shape, bool channelsLast) {
     SmallVector<OpFoldResult> sizes;
     for (auto [i, size] : llvm::enumerate(type.getShape())) {
       if (!ShapedType::isDynamic(size)) {
         sizes.push_back(builder.getIndexAttr(size));
         continue;
       }
-      Value at = arith::ConstantIndexOp::create(builder, loc, i);
+      int64_t last = type.getRank() - 1, place = i;
+      if (channelsLast && i > 0)
+        place = (int64_t)i == last ? 1 : i + 1;
+      Value at = arith::ConstantIndexOp::create(builder, loc, place);
       Value element = tensor::ExtractOp::create(builder, loc, shape, at);
       sizes.push_back(arith::IndexCastOp::create(
                           builder, loc, builder.getIndexType(), element)
@@ -101,53 +123,70 @@ struct LowerConvBackwardWeight : OnnxLowering<train::ConvBackwardWeightOp> {
     if (failed(window))
       return failure();
     Location loc = op.getLoc();
+    onnx::ChannelLayout layout(op.getChannelsLast(), rank + 2);
     Value x = adaptor.getX(), dy = adaptor.getDy();
-    SmallVector<OpFoldResult> counts = getRuntimeSizes(rewriter, loc, dy);
-    WindowPads pads = getWindowPads(
-        rewriter, loc, *window, getSpatial(getRuntimeSizes(rewriter, loc, x)),
-        getSpatial(counts));
+    SmallVector<OpFoldResult> xSizes = getRuntimeSizes(rewriter, loc, x),
+                              dySizes = getRuntimeSizes(rewriter, loc, dy);
+    WindowPads pads =
+        getWindowPads(rewriter, loc, *window, getSpatial(xSizes, layout),
+                      getSpatial(dySizes, layout));
     Value zero = createScalarConstant(rewriter, loc, 0, type.getElementType());
-    x = padSpatial(rewriter, loc, x, 2, pads, zero);
+    x = padSpatial(rewriter, loc, x, layout.spatial, pads, zero);
+    if (isRowOfPixels(op, *window, x)) {
+      Value dw = sumPixelRows(rewriter, loc, x, dy, *window,
+                              getAccumulatorType(type.getElementType()));
+      dw = convertFloats(rewriter, loc, dw, type.getElementType());
+      rewriter.replaceOp(op, castTensor(rewriter, loc, dw, type));
+      return success();
+    }
 
-    SmallVector<AffineExpr> xExprs, dyExprs, dwExprs;
+    SmallVector<AffineExpr> xWindow, dySpatial, dwExprs;
     int64_t lead = group > 1 ? 1 : 0, batch = lead + 2 + rank;
     auto dim = [&](int64_t i) { return rewriter.getAffineDimExpr(i); };
     int64_t filter = group > 1 ? 1 : rank + 1, channel = group > 1 ? 2 : rank,
             kernel = group > 1 ? 3 : 0;
-    xExprs.push_back(dim(batch));
-    dyExprs.push_back(dim(batch));
-    if (group > 1) {
-      x = splitDim(rewriter, loc, x, 1, group);
-      dy = splitDim(rewriter, loc, dy, 1, group);
-      xExprs.push_back(dim(0));
-      dyExprs.push_back(dim(0));
-    }
-    xExprs.push_back(dim(channel));
-    dyExprs.push_back(dim(filter));
     for (int64_t i = 0; i < rank; ++i) {
       AffineExpr output = dim(batch + 1 + i);
-      dyExprs.push_back(output);
-      xExprs.push_back(getWindowExpr(*window, i, output, dim(kernel + i)));
+      dySpatial.push_back(output);
+      xWindow.push_back(getWindowExpr(*window, i, output, dim(kernel + i)));
     }
+    SmallVector<AffineExpr> xChannels, dyChannels;
+    if (group > 1) {
+      x = splitDim(rewriter, loc, x, layout.channel, group);
+      dy = splitDim(rewriter, loc, dy, layout.channel, group);
+      xChannels.push_back(dim(0));
+      dyChannels.push_back(dim(0));
+    }
+    xChannels.push_back(dim(channel));
+    dyChannels.push_back(dim(filter));
     for (int64_t i = 0; i < batch; ++i)
       dwExprs.push_back(dim(i));
     auto map = [&](ArrayRef<AffineExpr> exprs) {
       return AffineMap::get(batch + 1 + rank, 0, exprs, getContext());
     };
+    auto operandMap = [&](ArrayRef<AffineExpr> channels,
+                          ArrayRef<AffineExpr> spatial) {
+      SmallVector<AffineExpr> exprs{dim(batch)};
+      llvm::append_range(exprs, op.getChannelsLast() ? spatial : channels);
+      llvm::append_range(exprs, op.getChannelsLast() ? channels : spatial);
+      return map(exprs);
+    };
     SmallVector<OpFoldResult> sizes(batch);
-    SmallVector<OpFoldResult> dySizes = getRuntimeSizes(rewriter, loc, dy);
+    int64_t inner = layout.channel + lead;
     if (group > 1)
-      sizes[0] = dySizes[1];
-    sizes[filter] = dySizes[lead + 1];
-    sizes[channel] = getRuntimeSizes(rewriter, loc, x)[lead + 1];
+      sizes[0] = getRuntimeSizes(rewriter, loc, dy)[layout.channel];
+    sizes[filter] = getRuntimeSizes(rewriter, loc, dy)[inner];
+    sizes[channel] = getRuntimeSizes(rewriter, loc, x)[inner];
     for (int64_t i = 0; i < rank; ++i)
       sizes[kernel + i] = rewriter.getIndexAttr(window->kernel[i]);
     SmallVector<utils::IteratorType> iterators(batch,
                                                utils::IteratorType::parallel);
     iterators.append(rank + 1, utils::IteratorType::reduction);
-    Value dw = createContraction(
-        rewriter, loc, {{x, map(xExprs)}, {dy, map(dyExprs)}}, map(dwExprs),
-        iterators, sizes, getAccumulatorType(type.getElementType()));
+    Value dw = createContraction(rewriter, loc,
+                                 {{x, operandMap(xChannels, xWindow)},
+                                  {dy, operandMap(dyChannels, dySpatial)}},
+                                 map(dwExprs), iterators, sizes,
+                                 getAccumulatorType(type.getElementType()));
     if (group > 1)
       dw = mergeDims(rewriter, loc, dw, 0);
     else
@@ -158,6 +197,69 @@ struct LowerConvBackwardWeight : OnnxLowering<train::ConvBackwardWeightOp> {
   }
 
 private:
+  /// Channels last, and so few that the products of one place in the kernel
+  /// have hardly any rows: those of a row of the kernel lie side by side.
+  static bool isRowOfPixels(train::ConvBackwardWeightOp op,
+                            const onnx::Window &window, Value x) {
+    constexpr int64_t kFewChannels = 8;
+    auto type = cast<RankedTensorType>(x.getType());
+    int64_t channels = type.getDimSize(type.getRank() - 1);
+    return op.getChannelsLast() && op.getGroup() == 1 &&
+           window.dilations.back() == 1 && !ShapedType::isDynamic(channels) &&
+           channels <= kFewChannels;
+  }
+
+  /// The sums over [kernel but its last dimension..., that and c, m | n,
+  /// spatial...], as (m, c, kernel...).
+  static Value sumPixelRows(OpBuilder &builder, Location loc, Value x, Value dy,
+                            const onnx::Window &window, Type accumulator) {
+    int64_t rank = window.getRank(), last = rank - 1;
+    SmallVector<OpFoldResult> xSizes = getRuntimeSizes(builder, loc, x),
+                              dySizes = getRuntimeSizes(builder, loc, dy);
+    int64_t channels = *getConstantIntValue(xSizes.back());
+    auto dim = [&](int64_t i) { return builder.getAffineDimExpr(i); };
+    int64_t filter = rank, batch = rank + 1;
+    SmallVector<AffineExpr> xExprs{dim(batch)}, dyExprs{dim(batch)}, dwExprs;
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t i = 0; i < rank; ++i) {
+      AffineExpr output = dim(batch + 1 + i);
+      dyExprs.push_back(output);
+      xExprs.push_back(i == last
+                           ? output * (window.strides[i] * channels) + dim(i)
+                           : getWindowExpr(window, i, output, dim(i)));
+      sizes.push_back(
+          builder.getIndexAttr(window.kernel[i] * (i == last ? channels : 1)));
+    }
+    dyExprs.push_back(dim(filter));
+    sizes.push_back(dySizes.back());
+    for (int64_t i = 0; i < batch; ++i)
+      dwExprs.push_back(dim(i));
+    auto map = [&](ArrayRef<AffineExpr> exprs) {
+      return AffineMap::get(batch + 1 + rank, 0, exprs, builder.getContext());
+    };
+    SmallVector<utils::IteratorType> iterators(batch,
+                                               utils::IteratorType::parallel);
+    iterators.append(rank + 1, utils::IteratorType::reduction);
+    Value dw = createContraction(
+        builder, loc,
+        {{mergeDims(builder, loc, x, rank), map(xExprs)}, {dy, map(dyExprs)}},
+        map(dwExprs), iterators, sizes, accumulator);
+    // (m, c, kernel...)
+    SmallVector<OpFoldResult> turned{dySizes.back(), xSizes.back()};
+    SmallVector<AffineExpr> source;
+    for (int64_t i = 0; i < rank; ++i) {
+      turned.push_back(builder.getIndexAttr(window.kernel[i]));
+      source.push_back(i == last ? dim(2 + i) * channels + dim(1) : dim(2 + i));
+    }
+    source.push_back(dim(0));
+    return createMap(
+        builder, loc, turned, accumulator,
+        {{dw, AffineMap::get(rank + 2, 0, source, builder.getContext())}},
+        [](OpBuilder &, Location, ValueRange values) {
+          return values.front();
+        });
+  }
+
   /// (kernel..., c, m) as (m, c, kernel...).
   static Value putFiltersFirst(OpBuilder &builder, Location loc, Value dw) {
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, dw), turned;

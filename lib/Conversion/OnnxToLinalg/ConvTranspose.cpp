@@ -52,16 +52,16 @@ bool fits(const onnx::TransposedWindow &window, int64_t i, const Spread &spread,
 
 /// x spread by one strided insertion into zeros.
 Value insertSpread(OpBuilder &builder, Location loc, Value x,
-                   ArrayRef<Spread> spreads, ArrayRef<OpFoldResult> sizes,
-                   Value zero) {
+                   int64_t firstSpatial, ArrayRef<Spread> spreads,
+                   ArrayRef<OpFoldResult> sizes, Value zero) {
   Value zeros = createFilled(builder, loc, sizes, zero);
   if (llvm::is_contained(cast<RankedTensorType>(x.getType()).getShape(), 0))
     return zeros;
-  SmallVector<OpFoldResult> offsets(2, builder.getIndexAttr(0)),
-      strides(2, builder.getIndexAttr(1));
-  for (const Spread &spread : spreads) {
-    offsets.push_back(spread.first);
-    strides.push_back(builder.getIndexAttr(spread.stride));
+  SmallVector<OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0)),
+      strides(sizes.size(), builder.getIndexAttr(1));
+  for (auto [i, spread] : llvm::enumerate(spreads)) {
+    offsets[firstSpatial + i] = spread.first;
+    strides[firstSpatial + i] = builder.getIndexAttr(spread.stride);
   }
   return tensor::InsertSliceOp::create(builder, loc, x, zeros, offsets,
                                        getRuntimeSizes(builder, loc, x),
@@ -71,10 +71,11 @@ Value insertSpread(OpBuilder &builder, Location loc, Value x,
 /// x spread where some of it may lie outside. x gets a border of zeros, which
 /// all other positions read.
 Value gatherSpread(OpBuilder &builder, Location loc, Value x,
-                   ArrayRef<Spread> spreads, ArrayRef<OpFoldResult> sizes,
-                   Value zero) {
-  SmallVector<OpFoldResult> border(sizes.size(), builder.getIndexAttr(1));
-  border[0] = border[1] = builder.getIndexAttr(0);
+                   int64_t firstSpatial, ArrayRef<Spread> spreads,
+                   ArrayRef<OpFoldResult> sizes, Value zero) {
+  SmallVector<OpFoldResult> border(sizes.size(), builder.getIndexAttr(0));
+  for (size_t i = 0; i < spreads.size(); ++i)
+    border[firstSpatial + i] = builder.getIndexAttr(1);
   Value bordered =
       tensor::PadOp::create(builder, loc, Type(), x, border, border, zero);
   SmallVector<Value> inner =
@@ -89,24 +90,26 @@ Value gatherSpread(OpBuilder &builder, Location loc, Value x,
         SmallVector<Value> source(indices);
         for (auto [i, spread] : llvm::enumerate(spreads)) {
           ScalarBuilder s(b, l, /*isUnsigned=*/false);
-          Value offset = s.sub(indices[i + 2], firsts[i]);
+          int64_t axis = firstSpatial + i;
+          Value offset = s.sub(indices[axis], firsts[i]);
           Value stride = s.like(offset, spread.stride);
           Value quotient = s.create<arith::FloorDivSIOp>(offset, stride);
           Value isWhole = s.compare(ScalarBuilder::Compare::Equal,
                                     s.mul(quotient, stride), offset);
           Value at = s.select(isWhole, s.add(quotient, s.like(offset, 1)),
                               s.like(offset, 0));
-          source[i + 2] = clampIndex(b, l, at, inner[i + 2]);
+          source[axis] = clampIndex(b, l, at, inner[axis]);
         }
         return tensor::ExtractOp::create(b, l, bordered, source);
       });
 }
 
-/// (c, m / group, kernel) to (m, c / group, kernel reversed).
-Value turnWeight(OpBuilder &builder, Location loc, Value w, int64_t group,
-                 const onnx::Window &window) {
+} // namespace
+
+Value onnx_aot::turnWeight(OpBuilder &builder, Location loc, Value w,
+                           int64_t group, ArrayRef<KernelPart> parts) {
   Value split = group > 1 ? splitDim(builder, loc, w, 0, group) : w;
-  int64_t lead = group > 1 ? 1 : 0, rank = window.getRank();
+  int64_t lead = group > 1 ? 1 : 0;
   SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, split);
   std::swap(sizes[lead], sizes[lead + 1]);
   SmallVector<AffineExpr> exprs;
@@ -114,9 +117,11 @@ Value turnWeight(OpBuilder &builder, Location loc, Value w, int64_t group,
     exprs.push_back(builder.getAffineDimExpr(0));
   exprs.push_back(builder.getAffineDimExpr(lead + 1));
   exprs.push_back(builder.getAffineDimExpr(lead));
-  for (int64_t i = 0; i < rank; ++i)
-    exprs.push_back(window.kernel[i] - 1 -
-                    builder.getAffineDimExpr(lead + 2 + i));
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    sizes[lead + 2 + i] = builder.getIndexAttr(part.count);
+    exprs.push_back(part.first + (part.count - 1) * part.step -
+                    builder.getAffineDimExpr(lead + 2 + i) * part.step);
+  }
   AffineMap map = AffineMap::get(sizes.size(), 0, exprs, builder.getContext());
   Value turned = createPointwise(
       builder, loc, {{split, map}}, sizes, getElementTypeOrSelf(w.getType()),
@@ -124,27 +129,28 @@ Value turnWeight(OpBuilder &builder, Location loc, Value w, int64_t group,
   return group > 1 ? mergeDims(builder, loc, turned, 0) : turned;
 }
 
-} // namespace
-
 Value onnx_aot::createTransposedConvolution(OpBuilder &builder, Location loc,
-                                            Value x, Value w, int64_t group,
-                                            const onnx::Window &window,
+                                            Convolution conv,
                                             ArrayRef<Spread> spreads,
                                             bool allFit) {
-  Type elementType = getElementTypeOrSelf(x.getType());
-  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, x), counts;
+  Type elementType = getElementTypeOrSelf(conv.x.getType());
+  int64_t rank = conv.window.getRank();
+  onnx::ChannelLayout layout(conv.channelsLast, rank + 2);
+  SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, conv.x),
+                            counts;
+  SmallVector<KernelPart> parts;
   for (auto [i, spread] : llvm::enumerate(spreads)) {
-    sizes[i + 2] = spread.size;
+    sizes[layout.spatial + i] = spread.size;
     counts.push_back(spread.count);
+    parts.push_back({0, 1, conv.window.kernel[i]});
   }
   Value zero = createScalarConstant(builder, loc, 0, elementType);
-  Convolution conv;
-  conv.x = allFit ? insertSpread(builder, loc, x, spreads, sizes, zero)
-                  : gatherSpread(builder, loc, x, spreads, sizes, zero);
-  conv.w = turnWeight(builder, loc, w, group, window);
-  conv.group = group;
-  conv.window = window;
-  conv.window.strides.assign(window.getRank(), 1);
+  conv.x = allFit ? insertSpread(builder, loc, conv.x, layout.spatial, spreads,
+                                 sizes, zero)
+                  : gatherSpread(builder, loc, conv.x, layout.spatial, spreads,
+                                 sizes, zero);
+  conv.w = turnWeight(builder, loc, conv.w, conv.group, parts);
+  conv.window.strides.assign(rank, 1);
   return createConvolution(builder, loc, conv, counts,
                            getAccumulatorType(elementType));
 }
@@ -186,8 +192,8 @@ struct LowerConvTranspose : OnnxLowering<onnx::ConvTransposeOp> {
           getSpread(rewriter, loc, *transposed, i, inputs[i + 2]));
       allFit &= fits(*transposed, i, spreads.back(), inputs[i + 2]);
     }
-    Value y = createTransposedConvolution(rewriter, loc, x, adaptor.getW(),
-                                          group, *window, spreads, allFit);
+    Convolution conv{x, adaptor.getW(), false, false, false, group, *window};
+    Value y = createTransposedConvolution(rewriter, loc, conv, spreads, allFit);
     if (Value bias = adaptor.getB())
       y = addBias(rewriter, loc, y, bias, /*channel=*/1, elementType);
     y = convertFloats(rewriter, loc, y, elementType);

@@ -32,15 +32,32 @@ struct Spread {
   int64_t stride;
 };
 
-/// The adjoint of a convolution without padding: x spread and convolved with
-/// the kernel turned round. w is (channels of x, c / group, kernel). `allFit`
-/// says that no element of x lies outside the spread tensor.
+/// The adjoint of a convolution without padding: `conv.x` spread and convolved
+/// with the kernel turned round. `conv.w` is (channels of x, c / group,
+/// kernel). `allFit` says that no element of x lies outside the spread tensor.
 mlir::Value createTransposedConvolution(mlir::OpBuilder &builder,
-                                        mlir::Location loc, mlir::Value x,
-                                        mlir::Value w, int64_t group,
-                                        const onnx::Window &window,
+                                        mlir::Location loc, Convolution conv,
                                         llvm::ArrayRef<Spread> spreads,
                                         bool allFit);
+
+/// Every `step`-th place of a kernel from `first` on, `count` of them.
+struct KernelPart {
+  int64_t first, step, count;
+};
+
+/// (m, c / group, kernel) to (c, m / group, part of the kernel, reversed).
+mlir::Value turnWeight(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value w, int64_t group,
+                       llvm::ArrayRef<KernelPart> parts);
+
+/// The adjoint of a convolution with strides, whose window starts `padsLow`
+/// before x, for x of these spatial sizes: results that lie a multiple of the
+/// strides apart read the same places of the kernel, so each such set is a
+/// convolution of stride 1 with a part of the kernel.
+mlir::Value createPhasedConvolution(mlir::OpBuilder &builder,
+                                    mlir::Location loc, Convolution conv,
+                                    llvm::ArrayRef<int64_t> padsLow,
+                                    llvm::ArrayRef<int64_t> sizes);
 
 /// Lowerings of the adjoints of Conv.
 void populateConvGradientPatterns(const LoweringContext &lowering,

@@ -1,5 +1,6 @@
 """Convolutions and their adjoints."""
 import numpy as np
+from onnx import helper
 
 from cases import case, i64, normal
 
@@ -22,6 +23,28 @@ case("Conv", [normal(0, 2, 4, 4), normal(3, 2, 2, 2, seed=1), normal(3, seed=2)]
      why="the reference cannot do it")
 conv((1, 1, 3, 3), (1, 1, 1, 1), pads=[2, 1, 0, 2], strides=[2, 2])
 conv((2, 2, 6, 6), (4, 1, 3, 3), group=2, strides=[3, 2])
+
+
+# Wide enough for channels last, where strides split the data gradient into convolutions.
+conv((2, 4, 9, 8), (8, 4, 3, 3), pads=[1, 0, 1, 2], strides=[2, 3])
+conv((1, 8, 7, 6), (8, 8, 1, 1), strides=[2, 2])
+conv((1, 8, 9, 11), (6, 8, 2, 5), pads=[0, 2, 1, 1], strides=[3, 2], dilations=[2, 2])
+conv((1, 8, 12), (8, 8, 3), pads=[2, 3], strides=[4], dilations=[3])
+conv((1, 8, 4, 3, 5), (8, 8, 2, 2, 3), strides=[1, 2, 2], pads=[0, 1, 1, 1, 0, 1])
+conv((2, 8, 6, 7), (12, 4, 3, 2), group=2, pads=[1, 0, 2, 1], strides=[2, 1])
+conv((1, 8, 5, 8), (8, 8, 2, 3), auto_pad="SAME_UPPER", strides=[2, 2])
+
+
+def chain(x, first, second, **attributes):
+    """Two convolutions: what lies between them has its channels last, and so have both factors of the weights' gradients."""
+    case("Conv", [normal(*x), normal(*first, seed=1), normal(*second, seed=2)], dynamic=False, second=False,
+         nodes=[helper.make_node("Conv", ["x0", "x1"], ["h"], **attributes), helper.make_node("Conv", ["h", "x2"], ["y0"], **attributes)])
+
+
+chain((2, 3, 9, 9), (8, 3, 3, 3), (8, 8, 3, 3), pads=[1, 1, 1, 1], strides=[2, 2])
+chain((2, 9, 7, 6), (12, 9, 3, 3), (8, 12, 3, 3), pads=[1, 1, 1, 1], dilations=[1, 2])
+chain((2, 4, 7, 6), (12, 4, 3, 3), (8, 12, 3, 3), pads=[1, 0, 1, 1], dilations=[2, 1])
+chain((1, 4, 16), (12, 4, 3), (8, 12, 3), strides=[2])
 
 
 def transposed(x, w, outputs, bias=True, **attributes):

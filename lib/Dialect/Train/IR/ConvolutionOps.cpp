@@ -33,8 +33,10 @@ ConvBackwardDataOp::inferResultTypes(SmallVectorImpl<Type> &types) {
            << getXShape().getType();
   if (getGroup() < 1)
     return emitOpError("group is ") << getGroup() << " (supported: 1 or more)";
-  types.push_back(
-      getTensorType(shape ? *shape : getUnknownShape(rank), elementType));
+  Shape sizes = shape ? Shape(*shape) : getUnknownShape(rank);
+  if (getChannelsLast())
+    std::rotate(sizes.begin() + 1, sizes.begin() + 2, sizes.end());
+  types.push_back(getTensorType(sizes, elementType));
   return success();
 }
 
@@ -53,8 +55,9 @@ ConvBackwardWeightOp::inferResultTypes(SmallVectorImpl<Type> &types) {
            << getDy().getType();
   if (getGroup() < 1)
     return emitOpError("group is ") << getGroup() << " (supported: 1 or more)";
-  Shape shape{dy ? (*dy)[1] : Dim::unknown(),
-              x ? (*x)[1].floorDiv(getGroup()) : Dim::unknown()};
+  int64_t channel = ChannelLayout(getChannelsLast(), rank).channel;
+  Shape shape{dy ? (*dy)[channel] : Dim::unknown(),
+              x ? (*x)[channel].floorDiv(getGroup()) : Dim::unknown()};
   for (int64_t size : window->kernel)
     shape.push_back(Dim::constant(getContext(), size));
   types.push_back(getTensorType(shape, getElementType(getX())));

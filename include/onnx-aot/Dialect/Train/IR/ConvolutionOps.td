@@ -2,7 +2,8 @@
 //
 // The adjoints of y = Conv(x, w) in x and in w. Attributes are those of the Conv.
 // Only windows that y has are looked at, so that y may also have those which
-// ceil_mode adds to a pool.
+// ceil_mode adds to a pool. With channels_last dy, x and dx are (n, o, c); w, dw
+// and x_shape stay as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +21,8 @@ def Train_ConvBackwardDataOp : Train_Op<"ConvBackwardData"> {
     DefaultValuedAttr<I64Attr, "1">:$group,
     OptionalAttr<DenseI64ArrayAttr>:$kernel_shape,
     OptionalAttr<DenseI64ArrayAttr>:$pads,
-    OptionalAttr<DenseI64ArrayAttr>:$strides);
+    OptionalAttr<DenseI64ArrayAttr>:$strides,
+    UnitAttr:$channels_last);
   let results = (outs Onnx_Tensor:$dx);
 }
 
@@ -32,6 +34,7 @@ def Train_ConvBackwardWeightOp : Train_Op<"ConvBackwardWeight"> {
     OptionalAttr<DenseI64ArrayAttr>:$dilations,
     DefaultValuedAttr<I64Attr, "1">:$group,
     OptionalAttr<DenseI64ArrayAttr>:$pads,
-    OptionalAttr<DenseI64ArrayAttr>:$strides);
+    OptionalAttr<DenseI64ArrayAttr>:$strides,
+    UnitAttr:$channels_last);
   let results = (outs Onnx_Tensor:$dw);
 }
