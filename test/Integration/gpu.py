@@ -102,6 +102,21 @@ def pointwise_cases():
                {"x": f32("n", "m")}, some)
 
 
+def joint_cases():
+    """Equal kernels that do not depend on each other are one launch, also where shapes differ; a chain is not."""
+    names = [f"x{i}" for i in range(5)]
+    shapes = [(3, 7), (300,), (1, 2, 65), (16, 16), (4, 90)]
+    yield Case("joint_points", [node("Tanh", n, f"y{n}") for n in names],
+               {n: f32(*shape) for n, shape in zip(names, shapes)}, [{}], outputs=[f"y{n}" for n in names])
+    yield Case("joint_dynamic", [node("Exp", n, f"y{n}") for n in names], {n: f32("n", f"m{n}") for n in names},
+               [{"n": 3, **{f"m{n}": 7 * i for i, n in enumerate(names)}}], outputs=[f"y{n}" for n in names])
+    yield Case("joint_norms", [node("ReduceSumSquare", n, f"y{n}", keepdims=0) for n in names],
+               {n: f32(*shape) for n, shape in zip(names, shapes)}, [{}], outputs=[f"y{n}" for n in names])
+    yield Case("joint_chain", [node("MaxPool", "x0", "a", kernel_shape=[1, 1]), node("Tanh", "a", "b"),
+                               node("MaxPool", "b", "c", kernel_shape=[1, 1]), node("Tanh", "c")],
+               {"x0": f32(2, 3, 4, 5)}, [{}])
+
+
 def scatter_cases():
     """Several updates to one place, whose order shows in the answer; places counted from the end."""
     some = [{"n": 1, "m": 1}, {"n": 3, "m": 7}, {"n": 0, "m": 5}, {"n": 40, "m": 33}]
@@ -414,7 +429,7 @@ def main():
     options = parser.parse_args()
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
-    for cases in (pointwise_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
+    for cases in (pointwise_cases, joint_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
                   integer_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):

@@ -35,6 +35,8 @@ constexpr llvm::StringLiteral kScalarLoopsAttr = "onnx_aot.scalar_loops";
 /// On the module of all kernels for a device: an array of dictionaries with
 /// `name`, `threads` and `shared_bytes`, in the order of their numbers.
 constexpr llvm::StringLiteral kDeviceKernelsAttr = "device.kernels";
+/// Of launches: those with the same number do not depend on each other.
+constexpr llvm::StringLiteral kJointAttr = "device.joint";
 
 } // namespace onnx_aot
 

@@ -1,7 +1,7 @@
 //===- EmitDeviceKernels.cpp - device code for every launched kernel ------===//
 
-#include "DeviceCalls.h"
 #include "KernelFamily.h"
+#include "LaunchWords.h"
 
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/GPU/Passes.h"
@@ -28,9 +28,8 @@ namespace onnx_aot {
 
 namespace {
 
-/// Most elements of a buffer: indices have 32 bits, and loops step past the
-/// end.
-constexpr int64_t kMaxElements = (int64_t(1) << 31) - (int64_t(1) << 25);
+/// What all parameters of a kernel may take.
+constexpr int64_t kMaxParameterBytes = 4096;
 
 /// A kernel that has been written, and the one that adds up the parts of its
 /// sums.
@@ -52,8 +51,10 @@ struct EmitDeviceKernels
     SmallVector<scf::ForOp> scatters;
     entry.walk([&](kernel::LaunchOp launch) { launches.push_back(launch); });
     collectScatters(entry.getBody(), scatters);
-    for (kernel::LaunchOp launch : launches)
-      lowerLaunch(launch);
+    for (size_t first = 0, end; first < launches.size(); first = end) {
+      end = findJointEnd(launches, first);
+      lowerLaunches(ArrayRef(launches).slice(first, end - first));
+    }
     for (Operation *body : bodies)
       if (!onHost.contains(body))
         body->erase();
@@ -64,16 +65,75 @@ struct EmitDeviceKernels
   }
 
 private:
-  void lowerLaunch(kernel::LaunchOp launch) {
-    auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
-    bodies.insert(body);
-    SmallVector<Type> types(launch.getOperandTypes());
-    KernelAnalysis analysis(body, types, architecture, allowTf32);
-    if (succeeded(analysis.analyze()))
-      return lower(launch, launch.getOperands(), analysis);
-    onHost.insert(body);
-    if (report)
-      launch.emitWarning("runs on the host: ") << analysis.getReason();
+  /// Where the launches end that may be one with the first.
+  static size_t findJointEnd(ArrayRef<kernel::LaunchOp> launches,
+                             size_t first) {
+    Attribute joint = launches[first]->getAttr(kJointAttr);
+    size_t end = first + 1;
+    while (joint && end < launches.size() &&
+           launches[end]->getAttr(kJointAttr) == joint)
+      ++end;
+    return end;
+  }
+
+  /// Launches of one kernel that do not depend on each other.
+  void lowerLaunches(ArrayRef<kernel::LaunchOp> launches) {
+    SmallVector<func::FuncOp> same;
+    for (kernel::LaunchOp launch : launches)
+      same.push_back(
+          getOperation().lookupSymbol<func::FuncOp>(launch.getKernel()));
+    bodies.insert(same.begin(), same.end());
+    SmallVector<Type> types(launches.front()->getOperandTypes());
+    KernelAnalysis analysis(same.front(), types, architecture, allowTf32);
+    if (failed(analysis.analyze())) {
+      onHost.insert(same.begin(), same.end());
+      for (kernel::LaunchOp launch : launches)
+        if (report)
+          launch.emitWarning("runs on the host: ") << analysis.getReason();
+      return;
+    }
+    const size_t most = selectFamily(analysis).canJoin()
+                            ? countJoinable(launches, analysis)
+                            : 1;
+    for (; !launches.empty();
+         launches = launches.drop_front(std::min(most, launches.size()))) {
+      SmallVector<Operation *> ops(
+          launches.take_front(std::min(most, launches.size())));
+      SmallVector<ValueRange> operands;
+      for (Operation *op : ops)
+        operands.push_back(op->getOperands());
+      lower(ops, operands, analysis);
+    }
+  }
+
+  /// Operands that are the same for all launches.
+  static llvm::BitVector findCommon(ArrayRef<ValueRange> launches) {
+    llvm::BitVector common(launches.front().size());
+    for (size_t i = 0; i < common.size(); ++i)
+      common[i] = llvm::all_of(launches, [&](ValueRange operands) {
+        return operands[i] == launches.front()[i];
+      });
+    return common;
+  }
+
+  /// How many launches' operands fit into a kernel's parameters.
+  static size_t countJoinable(ArrayRef<kernel::LaunchOp> launches,
+                              const KernelAnalysis &analysis) {
+    SmallVector<ValueRange> operands;
+    for (kernel::LaunchOp launch : launches)
+      operands.push_back(launch->getOperands());
+    llvm::BitVector common = findCommon(operands);
+    int64_t once = 0, each = 8;
+    for (auto [index, type] : llvm::enumerate(analysis.getTypes())) {
+      // Sizes and strides have half the bytes of an address.
+      auto buffer = dyn_cast<MemRefType>(type);
+      int64_t numbers = 0;
+      if (buffer)
+        numbers = buffer.getNumDynamicDims() +
+                  (buffer.getLayout().isIdentity() ? 0 : buffer.getRank());
+      (common[index] ? once : each) += 8 + llvm::alignTo(4 * numbers, 8);
+    }
+    return std::max<int64_t>((kMaxParameterBytes - once) / each, 1);
   }
 
   /// Loops without a launch around them are host code as a whole.
@@ -119,7 +179,7 @@ private:
     func::ReturnOp::create(b, loop.getLoc());
     KernelAnalysis analysis(*body, types, architecture, allowTf32);
     if (succeeded(analysis.analyze()))
-      lower(loop, operands, analysis);
+      lower({loop}, {operands}, analysis);
   }
 
   /// What decides on the code: the body without names and the buffer types.
@@ -159,9 +219,15 @@ private:
     device->setAttr(kDeviceKernelsAttr, builder.getArrayAttr(kernels));
   }
 
-  Written write(const KernelAnalysis &analysis) {
-    auto [place, isNew] =
-        written.try_emplace(getKey(analysis.getTypes(), analysis.getKernel()));
+  Written write(const KernelAnalysis &analysis, KernelForm form) {
+    std::string key = getKey(analysis.getTypes(), analysis.getKernel());
+    if (form.launches > 1) {
+      llvm::raw_string_ostream stream(key);
+      stream << form.launches;
+      for (unsigned operand : form.common.set_bits())
+        stream << ',' << operand;
+    }
+    auto [place, isNew] = written.try_emplace(key);
     if (!isNew)
       return place->second;
     if (!device) {
@@ -172,116 +238,109 @@ private:
     Written made;
     made.family = &selectFamily(analysis);
     const KernelFamily *summation = made.family->getSummation();
-    made.number = write(*made.family, analysis, summation);
+    form.isSplit = summation;
+    made.number = write(*made.family, analysis, form);
     if (summation)
-      made.summation = write(*summation, analysis, true);
+      made.summation = write(*summation, analysis, form);
     return place->second = made;
   }
 
   int64_t write(const KernelFamily &family, const KernelAnalysis &analysis,
-                bool isSplit) {
+                const KernelForm &form) {
     int64_t number = numKernels++;
-    std::string name = (family.getName() + "_" + Twine(number)).str();
+    StringRef joint = form.launches > 1 ? "joint_" : "";
+    std::string name = (joint + family.getName() + "_" + Twine(number)).str();
     KernelWriter writer(analysis, device, name, family.getThreads(analysis),
-                        isSplit);
+                        form);
     family.emit(writer);
     writer.finish();
     return number;
   }
 
-  /// Replaces host code by the call of a kernel.
-  void lower(Operation *op, ValueRange operands,
-             const KernelAnalysis &analysis) {
-    Written kernel = write(analysis);
-    ImplicitLocOpBuilder builder(op->getLoc(), op);
-    auto size = [&](unsigned dim) -> Value {
-      const SizeSource &source = analysis.getSize(dim);
-      if (source.isConstant())
-        return arith::ConstantIndexOp::create(builder, source.constant);
-      Value operand = operands[source.argument];
-      if (source.axis < 0)
-        return operand;
-      return memref::DimOp::create(builder, operand, source.axis);
-    };
-    Value blocks = kernel.family->emitBlocks(analysis, {builder, size});
+  /// Where host code finds the sizes of a launch's dimensions.
+  static Value getSize(ImplicitLocOpBuilder &builder,
+                       const KernelAnalysis &analysis, ValueRange operands,
+                       unsigned dim) {
+    const SizeSource &source = analysis.getSize(dim);
+    if (source.isConstant())
+      return arith::ConstantIndexOp::create(builder, source.constant);
+    Value operand = operands[source.argument];
+    if (source.axis < 0)
+      return operand;
+    return memref::DimOp::create(builder, operand, source.axis);
+  }
 
-    SmallVector<Value> words;
-    Value fits;
-    for (auto [index, operand] : llvm::enumerate(operands)) {
-      if (!isa<MemRefType>(operand.getType())) {
-        appendWord(builder, words, getScalarWord(builder, operand));
-        continue;
-      }
-      appendBuffer(builder, words, operand, getAccess(analysis, index, operand),
-                   fits);
-    }
-    if (fits)
-      cf::AssertOp::create(builder, fits,
-                           "a tensor has too many elements for the device");
-    if (kernel.summation >= 0)
-      blocks =
-          appendScratch(builder, words, blocks,
-                        kernel.family->emitSplit(analysis, {builder, size}));
-    Value memory = calls->getWords(words.size());
-    for (auto [index, word] : llvm::enumerate(words)) {
-      Value place = LLVM::GEPOp::create(
-          builder, memory.getType(), builder.getI64Type(), memory,
-          ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(index)});
-      LLVM::StoreOp::create(builder, word, place);
-    }
-    auto launch = [&](int64_t number, Value blocks) {
-      Value grid =
-          arith::IndexCastOp::create(builder, builder.getI64Type(), blocks);
-      calls->call(
-          builder, kDeviceLaunch,
-          {arith::ConstantIntOp::create(builder, number, 32), grid, memory,
-           arith::ConstantIntOp::create(builder, words.size() / 3, 32)});
+  /// Replaces host code by the call of a kernel; several pieces that do not
+  /// depend on each other by one call, where the last of them is.
+  void lower(ArrayRef<Operation *> ops, ArrayRef<ValueRange> launches,
+             const KernelAnalysis &analysis) {
+    KernelForm form;
+    form.launches = launches.size();
+    form.common = findCommon(launches);
+    Written kernel = write(analysis, form);
+    ImplicitLocOpBuilder builder(ops.back()->getLoc(), ops.back());
+    LaunchWords words(*calls, builder);
+    Value blocks = appendLaunches(words, builder, *kernel.family, launches,
+                                  analysis, form);
+    auto size = [&](unsigned dim) {
+      return getSize(builder, analysis, launches.front(), dim);
     };
-    launch(kernel.number, blocks);
+    HostSizes host{builder, size};
     if (kernel.summation >= 0)
-      launch(kernel.summation, kernel.family->getSummation()->emitBlocks(
-                                   analysis, {builder, size}));
-    op->erase();
+      blocks = appendScratch(words, host, blocks,
+                             kernel.family->emitSplit(analysis, host));
+    words.store();
+    words.launch(kernel.number, blocks);
+    if (kernel.summation >= 0)
+      words.launch(kernel.summation,
+                   kernel.family->getSummation()->emitBlocks(analysis, host));
+    for (Operation *op : ops)
+      op->erase();
+  }
+
+  /// The operands of all launches; returns the number of their blocks.
+  static Value appendLaunches(LaunchWords &words, ImplicitLocOpBuilder &builder,
+                              const KernelFamily &family,
+                              ArrayRef<ValueRange> launches,
+                              const KernelAnalysis &analysis,
+                              const KernelForm &form) {
+    auto append = [&](ValueRange operands, bool isCommon) {
+      for (auto [index, operand] : llvm::enumerate(operands))
+        if (form.isCommon(index) == isCommon)
+          appendOperand(words, analysis, index, operand);
+    };
+    append(launches.front(), true);
+    Value blocks;
+    for (ValueRange operands : launches) {
+      auto size = [&](unsigned dim) {
+        return getSize(builder, analysis, operands, dim);
+      };
+      Value own = family.emitBlocks(analysis, {builder, size});
+      if (launches.size() == 1)
+        return own;
+      append(operands, false);
+      blocks = blocks ? builder.createOrFold<arith::AddIOp>(blocks, own) : own;
+      words.appendScalar(blocks);
+    }
+    return HostSizes{builder, {}}.minimum(blocks, kMaxBlocks);
   }
 
   /// The memory of all parts of sums, and their number; returns the blocks for
   /// all of them.
-  static Value appendScratch(ImplicitLocOpBuilder &builder,
-                             SmallVector<Value> &words, Value blocks,
-                             const SplitSizes &split) {
-    HostSizes host{builder, {}};
+  static Value appendScratch(LaunchWords &words, const HostSizes &host,
+                             Value blocks, const SplitSizes &split) {
     int64_t bytes = split.elements * split.type.getIntOrFloatBitWidth() / 8;
-    Value all = host.mul(split.parts, host.constant(bytes));
-    words.append({word(builder, 0), getScalarWord(builder, all),
-                  word(builder, ONNX_AOT_SCRATCH)});
-    appendWord(builder, words, getScalarWord(builder, split.parts));
+    words.appendScratch(host.mul(split.parts, host.constant(bytes)));
+    words.appendScalar(split.parts);
     return host.minimum(host.mul(blocks, split.parts), kMaxBlocks);
   }
 
-  static Value word(ImplicitLocOpBuilder &builder, int64_t value) {
-    return arith::ConstantIntOp::create(builder, value, 64);
-  }
-
-  static void appendWord(ImplicitLocOpBuilder &builder,
-                         SmallVector<Value> &words, Value value) {
-    words.append({value, word(builder, 0), word(builder, ONNX_AOT_SCALAR)});
-  }
-
-  static Value getScalarWord(ImplicitLocOpBuilder &builder, Value value) {
-    Type i64 = builder.getI64Type(), type = value.getType();
-    if (isa<IndexType>(type))
-      return arith::IndexCastOp::create(builder, i64, value);
-    unsigned width = type.getIntOrFloatBitWidth();
-    if (isa<FloatType>(type))
-      value = arith::BitcastOp::create(builder, builder.getIntegerType(width),
-                                       value);
-    return width == 64
-               ? value
-               : arith::ExtUIOp::create(builder, i64, value).getResult();
-  }
-
-  static bool isDense(Value buffer) {
-    return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+  static void appendOperand(LaunchWords &words, const KernelAnalysis &analysis,
+                            unsigned index, Value operand) {
+    if (isa<MemRefType>(operand.getType()))
+      words.appendBuffer(operand, getAccess(analysis, index, operand));
+    else
+      words.appendScalar(operand);
   }
 
   static int64_t getAccess(const KernelAnalysis &analysis, unsigned index,
@@ -293,36 +352,6 @@ private:
     return analysis.getScatter() || !isDense(buffer)
                ? ONNX_AOT_READ | ONNX_AOT_WRITE
                : ONNX_AOT_WRITE;
-  }
-
-  /// Address, then run-time sizes and strides, as KernelWriter takes them.
-  void appendBuffer(ImplicitLocOpBuilder &builder, SmallVector<Value> &words,
-                    Value buffer, int64_t access, Value &fits) {
-    auto type = cast<MemRefType>(buffer.getType());
-    HostRange range = calls->getRange(builder, buffer);
-    words.append({range.address, range.bytes, word(builder, access)});
-    if (!type.hasStaticShape() || !isDense(buffer)) {
-      Value limit = arith::ConstantIndexOp::create(builder, kMaxElements);
-      Value small = arith::CmpIOp::create(builder, arith::CmpIPredicate::ule,
-                                          range.elements, limit);
-      fits = fits ? arith::AndIOp::create(builder, fits, small).getResult()
-                  : small;
-    }
-    auto metadata = memref::ExtractStridedMetadataOp::create(builder, buffer);
-    auto append = [&](Value value) {
-      appendWord(builder, words, getScalarWord(builder, value));
-    };
-    for (auto [axis, size] : llvm::enumerate(type.getShape()))
-      if (ShapedType::isDynamic(size))
-        append(metadata.getSizes()[axis]);
-    if (isDense(buffer))
-      return;
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    (void)type.getStridesAndOffset(strides, offset);
-    for (auto [axis, stride] : llvm::enumerate(strides))
-      if (ShapedType::isDynamic(stride))
-        append(metadata.getStrides()[axis]);
   }
 
   func::FuncOp entry;

@@ -42,6 +42,9 @@ public:
   virtual int64_t getThreads(const KernelAnalysis &kernel) const = 0;
   /// Writes the body; any number of blocks must do.
   virtual void emit(KernelWriter &writer) const = 0;
+  /// True where one kernel may do several launches: shared memory is no more
+  /// than a few words.
+  virtual bool canJoin() const { return false; }
   /// For a family that cuts sums into parts and leaves those in scratch memory:
   /// the one that adds them up, launched after it; null for others.
   virtual const KernelFamily *getSummation() const { return nullptr; }
@@ -86,6 +89,7 @@ public:
   explicit ResultFamily(int64_t threads) : threads(threads) {}
 
   int64_t getThreads(const KernelAnalysis &) const override { return threads; }
+  bool canJoin() const override { return true; }
   mlir::Value emitBlocks(const KernelAnalysis &kernel,
                          const HostSizes &host) const override;
   void emit(KernelWriter &w) const override;

@@ -12,40 +12,51 @@ namespace onnx_aot::gpu_kernel {
 
 KernelWriter::KernelWriter(const KernelAnalysis &kernel,
                            gpu::GPUModuleOp module, StringRef name,
-                           int64_t threads, bool isSplit)
+                           int64_t threads, const KernelForm &form)
     : kernel(kernel),
       builder(kernel.getKernel().getLoc(), kernel.getKernel().getContext()) {
-  createFunction(module, name, threads, isSplit);
+  createFunction(module, name, threads, form);
 }
 
-/// What a scalar is passed as.
-static Type getParameterType(Type type, Builder &builder) {
-  if (isa<IndexType>(type))
-    return builder.getI64Type();
-  return type.isInteger(1) ? builder.getI8Type() : type;
+//===--- The function -----------------------------------------------------===//
+
+SmallVector<Type> KernelWriter::getParameterTypes(Type operand) {
+  auto buffer = dyn_cast<MemRefType>(operand);
+  if (!buffer) {
+    if (isa<IndexType>(operand))
+      return {builder.getI64Type()};
+    return {operand.isInteger(1) ? builder.getI8Type() : operand};
+  }
+  SmallVector<Type> types{
+      LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace)};
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)buffer.getStridesAndOffset(strides, offset);
+  types.append(buffer.getNumDynamicDims(), builder.getI32Type());
+  if (!buffer.getLayout().isIdentity())
+    types.append(llvm::count_if(strides, ShapedType::isDynamic),
+                 builder.getI32Type());
+  return types;
 }
 
 void KernelWriter::createFunction(gpu::GPUModuleOp module, StringRef name,
-                                  int64_t threads, bool isSplit) {
-  auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace);
+                                  int64_t threads, const KernelForm &form) {
   Type i32 = builder.getI32Type();
-  SmallVector<Type> types;
-  for (Type type : kernel.getTypes()) {
-    auto buffer = dyn_cast<MemRefType>(type);
-    if (!buffer) {
-      types.push_back(getParameterType(type, builder));
-      continue;
-    }
-    types.push_back(pointer);
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    (void)buffer.getStridesAndOffset(strides, offset);
-    types.append(buffer.getNumDynamicDims(), i32);
-    if (!buffer.getLayout().isIdentity())
-      types.append(llvm::count_if(strides, ShapedType::isDynamic), i32);
+  SmallVector<SmallVector<Type>> operands;
+  SmallVector<Type> types, own;
+  for (auto [index, type] : llvm::enumerate(kernel.getTypes())) {
+    operands.push_back(getParameterTypes(type));
+    llvm::append_range(form.isCommon(index) ? types : own, operands.back());
   }
-  if (isSplit)
-    types.append({pointer, i32});
+  const size_t numCommon = types.size();
+  if (form.isSplit)
+    types.append(
+        {LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace), i32});
+  if (form.launches > 1) {
+    own.push_back(i32);
+    for (int64_t i = 0; i < form.launches; ++i)
+      llvm::append_range(types, own);
+  }
   builder.setInsertionPointToEnd(module.getBody());
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(builder.getContext()), types);
@@ -55,50 +66,107 @@ void KernelWriter::createFunction(gpu::GPUModuleOp module, StringRef name,
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({(int32_t)threads, 1, 1}));
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
-
-  unsigned next = 0;
-  for (Type type : kernel.getTypes()) {
-    Argument argument;
-    argument.value = function.getArgument(next++);
-    auto buffer = dyn_cast<MemRefType>(type);
-    if (!buffer) {
-      if (isa<IndexType>(type))
-        argument.value =
-            arith::IndexCastOp::create(builder, type, argument.value);
-      else if (type.isInteger(1))
-        argument.value = arith::TruncIOp::create(builder, type, argument.value);
-      arguments.push_back(argument);
-      continue;
-    }
-    argument.element = buffer.getElementType();
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    (void)buffer.getStridesAndOffset(strides, offset);
-    for (int64_t size : buffer.getShape())
-      argument.sizes.push_back(ShapedType::isDynamic(size)
-                                   ? Value(function.getArgument(next++))
-                                   : constant(size));
-    argument.strides.resize(strides.size());
-    if (buffer.getLayout().isIdentity()) {
-      Value stride = constant(1);
-      for (int64_t axis = strides.size() - 1; axis >= 0; --axis) {
-        argument.strides[axis] = stride;
-        if (axis)
-          stride = mul(stride, argument.sizes[axis]);
-      }
-    } else {
-      for (auto [axis, stride] : llvm::enumerate(strides))
-        argument.strides[axis] = ShapedType::isDynamic(stride)
-                                     ? Value(function.getArgument(next++))
-                                     : constant(stride);
-    }
-    arguments.push_back(argument);
-  }
   thread = NVVM::ThreadIdXOp::create(builder, i32);
   blockId = NVVM::BlockIdXOp::create(builder, i32);
+  grid = NVVM::GridDimXOp::create(builder, i32);
+
+  SmallVector<Value> parameters(function.getArguments());
+  ArrayRef<Value> common = ArrayRef(parameters).take_front(numCommon), rest;
+  SmallVector<Value> selected;
+  if (form.launches > 1) {
+    selected = enterLaunch(ArrayRef(parameters).drop_front(numCommon),
+                           own.size(), form.launches);
+    rest = selected;
+  }
+  for (auto [index, type] : llvm::enumerate(kernel.getTypes())) {
+    ArrayRef<Value> &from = form.isCommon(index) ? common : rest;
+    readOperand(type, from.take_front(operands[index].size()));
+    from = from.drop_front(operands[index].size());
+  }
 }
 
-void KernelWriter::finish() { LLVM::ReturnOp::create(builder, ValueRange{}); }
+void KernelWriter::readOperand(Type type, ValueRange parameters) {
+  Argument argument;
+  argument.value = parameters.front();
+  auto next = std::next(parameters.begin());
+  auto buffer = dyn_cast<MemRefType>(type);
+  if (!buffer) {
+    if (isa<IndexType>(type))
+      argument.value =
+          arith::IndexCastOp::create(builder, type, argument.value);
+    else if (type.isInteger(1))
+      argument.value = arith::TruncIOp::create(builder, type, argument.value);
+    arguments.push_back(argument);
+    return;
+  }
+  argument.element = buffer.getElementType();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  (void)buffer.getStridesAndOffset(strides, offset);
+  for (int64_t size : buffer.getShape())
+    argument.sizes.push_back(ShapedType::isDynamic(size) ? Value(*next++)
+                                                         : constant(size));
+  argument.strides.resize(strides.size());
+  if (buffer.getLayout().isIdentity()) {
+    Value stride = constant(1);
+    for (int64_t axis = strides.size() - 1; axis >= 0; --axis) {
+      argument.strides[axis] = stride;
+      if (axis)
+        stride = mul(stride, argument.sizes[axis]);
+    }
+  } else {
+    for (auto [axis, stride] : llvm::enumerate(strides))
+      argument.strides[axis] =
+          ShapedType::isDynamic(stride) ? Value(*next++) : constant(stride);
+  }
+  arguments.push_back(argument);
+}
+
+SmallVector<Value> KernelWriter::enterLaunch(ValueRange parameters,
+                                             int64_t each, int64_t launches) {
+  Value count = parameters.back();
+  auto loop = scf::ForOp::create(builder, blockId, count, grid, ValueRange());
+  builder.setInsertionPointToStart(loop.getBody());
+  Value block = loop.getInductionVar();
+  SmallVector<Value> selected =
+      selectLaunch(parameters, each, 0, launches, block);
+  Value begin = selected.pop_back_val(), end = selected.pop_back_val();
+  blockId = sub(block, begin);
+  grid = sub(end, begin);
+  return selected;
+}
+
+SmallVector<Value> KernelWriter::selectLaunch(ValueRange parameters,
+                                              int64_t each, int64_t first,
+                                              int64_t end, Value block) {
+  auto getEnd = [&](int64_t launch) -> Value {
+    return launch ? parameters[launch * each - 1] : constant(0);
+  };
+  if (end - first == 1) {
+    SmallVector<Value> values(parameters.slice(first * each, each));
+    values.push_back(getEnd(first));
+    return values;
+  }
+  int64_t middle = first + (end - first) / 2;
+  SmallVector<Type> types(
+      ValueRange(parameters.slice(first * each, each)).getTypes());
+  types.push_back(builder.getI32Type());
+  auto branch = scf::IfOp::create(builder, types, less(block, getEnd(middle)),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder,
+                       selectLaunch(parameters, each, first, middle, block));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder,
+                       selectLaunch(parameters, each, middle, end, block));
+  return SmallVector<Value>(branch.getResults());
+}
+
+void KernelWriter::finish() {
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  LLVM::ReturnOp::create(builder, ValueRange{});
+}
 
 //===--- Index arithmetic -------------------------------------------------===//
 
@@ -176,10 +244,6 @@ Value KernelWriter::both(Value a, Value b) {
 
 Value KernelWriter::ceilDiv(Value a, int64_t divisor) {
   return div(add(a, constant(divisor - 1)), constant(divisor));
-}
-
-Value KernelWriter::gridSize() {
-  return NVVM::GridDimXOp::create(builder, builder.getI32Type());
 }
 
 Value KernelWriter::size(unsigned dim) {

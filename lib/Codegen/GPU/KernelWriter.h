@@ -16,6 +16,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace onnx_aot::gpu_kernel {
 
@@ -26,12 +27,25 @@ using Point = llvm::SmallVector<mlir::Value>;
 constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 constexpr int64_t kWarp = 32;
 
+/// What a kernel takes beside its operands.
+struct KernelForm {
+  /// Scratch memory, and the number of parts that sums are cut into.
+  bool isSplit = false;
+  /// Launches that are one: each has operands of its own, apart from the common
+  /// ones, and the number of the block after its last.
+  int64_t launches = 1;
+  llvm::BitVector common;
+
+  /// An operand is passed once for all launches.
+  bool isCommon(size_t operand) const {
+    return launches == 1 || common[operand];
+  }
+};
+
 class KernelWriter {
 public:
-  /// `isSplit`: the kernel takes scratch memory and the number of parts that
-  /// sums are cut into.
   KernelWriter(const KernelAnalysis &kernel, mlir::gpu::GPUModuleOp module,
-               llvm::StringRef name, int64_t threads, bool isSplit = false);
+               llvm::StringRef name, int64_t threads, const KernelForm &form);
 
   /// Ends the function.
   void finish();
@@ -54,7 +68,7 @@ public:
 
   mlir::Value threadIndex() { return thread; }
   mlir::Value blockIndex() { return blockId; }
-  mlir::Value gridSize();
+  mlir::Value gridSize() { return grid; }
   mlir::Value size(unsigned dim);
   mlir::Value product(llvm::ArrayRef<unsigned> dims);
   /// The row-major number of a point along `dims`.
@@ -186,7 +200,18 @@ private:
   };
 
   void createFunction(mlir::gpu::GPUModuleOp module, llvm::StringRef name,
-                      int64_t threads, bool isSplit);
+                      int64_t threads, const KernelForm &form);
+  /// What one operand is passed as: its address or value, then what is known at
+  /// run time of its sizes and strides.
+  llvm::SmallVector<mlir::Type> getParameterTypes(mlir::Type operand);
+  void readOperand(mlir::Type operand, mlir::ValueRange parameters);
+  /// Runs over the blocks of all launches. Returns the operands of the launch
+  /// that a block belongs to, and numbers its blocks from 0 on.
+  llvm::SmallVector<mlir::Value> enterLaunch(mlir::ValueRange parameters,
+                                             int64_t each, int64_t launches);
+  llvm::SmallVector<mlir::Value> selectLaunch(mlir::ValueRange parameters,
+                                              int64_t each, int64_t first,
+                                              int64_t end, mlir::Value block);
   mlir::Value address(const Argument &argument,
                       llvm::ArrayRef<mlir::Value> indices);
   mlir::Value evaluate(mlir::AffineExpr expr,
@@ -196,7 +221,7 @@ private:
   mlir::ImplicitLocOpBuilder builder;
   mlir::LLVM::LLVMFuncOp function;
   llvm::SmallVector<Argument> arguments;
-  mlir::Value thread, blockId;
+  mlir::Value thread, blockId, grid;
   std::vector<Known> known;
   unsigned numNames = 0;
   llvm::DenseMap<int64_t, mlir::Value> constants;

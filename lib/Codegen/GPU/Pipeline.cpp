@@ -30,6 +30,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   addBufferSteps(manager);
   // 2. Copies and fills are kernels too.
   manager.addPass(createOutlineBufferOps());
+  manager.addPass(createJoinLaunches());
   // 3. Write the kernels for the buffers they got.
   EmitDeviceKernelsOptions emit;
   emit.architecture = options.architecture;

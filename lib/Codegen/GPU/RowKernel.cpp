@@ -48,6 +48,7 @@ bool readsRows(const KernelAnalysis &kernel) {
 
 struct RowFamily final : KernelFamily {
   StringRef getName() const override { return "row"; }
+  bool canJoin() const override { return true; }
 
   bool matches(const KernelAnalysis &kernel) const override {
     const KernelDomain &domain = kernel.getDomain();

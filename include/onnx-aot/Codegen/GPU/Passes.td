@@ -34,6 +34,21 @@ def FormFolds : Pass<"gpu-form-folds", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def JoinLaunches : Pass<"gpu-join-launches", "::mlir::ModuleOp"> {
+  let summary = "Let equal launches that do not depend on each other run as one";
+  let description = [{
+    Requires a bufferised entry. Kernels whose loops run over all elements of
+    buffers of one static shape are written for rows of elements, so that those
+    of different shapes are the same. Launches of one kernel without a dependence
+    between them are moved to the last of them and get the same number in
+    `device.joint`; what one launch can do of them is one.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def EmitDeviceKernels : Pass<"gpu-emit-device-kernels", "::mlir::ModuleOp"> {
   let summary = "Write device code for every launched kernel";
   let description = [{
