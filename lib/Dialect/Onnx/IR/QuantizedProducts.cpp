@@ -29,6 +29,15 @@ Value createScaledSum(OpBuilder &builder, Location loc, Value sum, Value aScale,
   return createInferred<MulOp>(builder, loc, number, scale);
 }
 
+/// Scales of 16 bits as float32, in which the sum is scaled.
+static Value widenScale(OpBuilder &builder, Location loc, Value scale) {
+  if (getElementType(scale).isF32())
+    return scale;
+  return createInferred<CastOp>(builder, loc, scale, StringRef("up"),
+                                uint64_t(1),
+                                uint64_t(*getDataTypeOf(builder.getF32Type())));
+}
+
 FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder,
                                            QLinearMatMulOp op) {
   for (Value scale : {op.getAScale(), op.getYScale()})
@@ -42,10 +51,12 @@ FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder,
   Value sum =
       createInferred<MatMulIntegerOp>(builder, loc, op.getA(), op.getB(),
                                       op.getAZeroPoint(), op.getBZeroPoint());
-  Value real = createScaledSum(builder, loc, sum, op.getAScale(),
-                               op.getBScale(), getRank(sum).value_or(0) - 1);
+  Value real = createScaledSum(
+      builder, loc, sum, widenScale(builder, loc, op.getAScale()),
+      widenScale(builder, loc, op.getBScale()), getRank(sum).value_or(0) - 1);
   return Value(createInferred<QuantizeLinearOp>(
-      builder, loc, real, op.getYScale(), op.getYZeroPoint()));
+      builder, loc, real, widenScale(builder, loc, op.getYScale()),
+      op.getYZeroPoint()));
 }
 
 FailureOr<Value> decomposeQuantizedProduct(OpBuilder &builder,
