@@ -148,7 +148,12 @@ Status readInputFiles(const Module &module, const Options &options,
                       std::map<std::string, Tensor> &arrays) {
   std::vector<std::string> names = inputNames(module);
   if (!options.inputsFile.empty()) {
-    auto read = readNpz(options.inputsFile, {names.begin(), names.end()});
+    // A file of inputs and outputs serves --expect too.
+    std::set<std::string> outputs;
+    for (int32_t i = 0; i < module->num_outputs; ++i)
+      outputs.insert(module->outputs[i].name);
+    auto read =
+        readNpz(options.inputsFile, {names.begin(), names.end()}, &outputs);
     if (!read)
       return read.status();
     arrays = std::move(*read);

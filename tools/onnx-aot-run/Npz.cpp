@@ -64,15 +64,24 @@ Expected<Tensor> readEntry(zip_t *archive, uint64_t index,
   return tensor;
 }
 
+std::string listOf(const std::set<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "'" : ", '") + name + "'";
+  return list.empty() ? "none" : list;
+}
+
 } // namespace
 
 Expected<std::map<std::string, Tensor>>
-readNpz(const std::string &path, const std::set<std::string> &wanted) {
+readNpz(const std::string &path, const std::set<std::string> &wanted,
+        const std::set<std::string> *ignored) {
   int code = 0;
   zip_t *archive = zip_open(path.c_str(), ZIP_RDONLY, &code);
   if (!archive)
     return userError(openError(path, code));
   std::map<std::string, Tensor> arrays;
+  std::set<std::string> strangers;
   Status failure;
   zip_int64_t count = zip_get_num_entries(archive, 0);
   for (zip_int64_t i = 0; i < count && failure.ok(); ++i) {
@@ -82,8 +91,12 @@ readNpz(const std::string &path, const std::set<std::string> &wanted) {
         name.compare(name.size() - suffix.size(), suffix.size(), suffix))
       continue;
     name.resize(name.size() - suffix.size());
-    if (!wanted.count(name) && !wanted.count(sequenceName(name)))
+    std::string base = sequenceName(name);
+    if (!wanted.count(name) && !wanted.count(base)) {
+      if (ignored && !ignored->count(name) && !ignored->count(base))
+        strangers.insert(name);
       continue;
+    }
     std::string what = "'" + name + "' in '" + path + "'";
     Expected<Tensor> tensor = readEntry(archive, i, what);
     if (!tensor)
@@ -94,6 +107,9 @@ readNpz(const std::string &path, const std::set<std::string> &wanted) {
   zip_discard(archive);
   if (!failure.ok())
     return failure;
+  if (!strangers.empty())
+    return userError("'" + path + "' holds what is no input of the model: " +
+                     listOf(strangers) + " (inputs: " + listOf(wanted) + ")");
   return arrays;
 }
 

@@ -11,9 +11,11 @@ namespace onnx_aot::run {
 
 /// Reads those arrays of an .npz file whose names `wanted` holds, and the
 /// entries NAME[0], NAME[1], ... of sequences of such names. Names are the
-/// entries' without ".npy"; other entries are not looked at.
+/// entries' without ".npy". Other entries are not looked at; with `ignored`,
+/// those whose names it does not hold are an error that tells them all.
 Expected<std::map<std::string, Tensor>>
-readNpz(const std::string &path, const std::set<std::string> &wanted);
+readNpz(const std::string &path, const std::set<std::string> &wanted,
+        const std::set<std::string> *ignored = nullptr);
 
 /// Writes arrays under their names as numpy's savez does. The file appears when
 /// it is complete; the same arrays give the same bytes.

@@ -18,8 +18,8 @@ names. bfloat16, which numpy lacks, is read from uint16 or raw two-byte (V2)
 arrays and written as uint16; floats of 8 and 4 bits and integers of 4 and 2
 bits, a byte for each element, are read from uint8 or V1 arrays and written as
 V1. The entries of a sequence NAME are the arrays NAME[0], NAME[1], ...; an
-optional that is absent has none. --inputs and --expect ignore other keys, so one
-file may hold both.
+optional that is absent has none. One file may hold inputs and outputs, for
+--inputs and --expect; names that the model does not have are refused.
 
 Random inputs are reproducible for a seed: floats uniform in [-1, 1), integers
 and bools 0 or 1 (a legal index into any axis of two or more).
