@@ -8,9 +8,10 @@ refuse: shape function and lowering report that they are not written, and the te
 """
 import sys
 
-import onnx.defs
+from scaffold import ROOT, Edits, banner, kebab, require, snake
 
-from scaffold import ROOT, Edits, banner, kebab, snake
+require("onnx")
+import onnx.defs  # noqa: E402
 
 ATTRIBUTES = {"INT": "I64Attr", "FLOAT": "F32Attr", "STRING": "StrAttr", "INTS": "DenseI64ArrayAttr",
               "FLOATS": "DenseF32ArrayAttr", "STRINGS": "StrArrayAttr", "TENSOR": "ElementsAttr"}

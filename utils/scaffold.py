@@ -1,10 +1,21 @@
 """What new-op.py and new-pass.py share: edits of files that either happen in full or not at all."""
+import importlib.util
+import os
+import pathlib
 import re
 import sys
 
-import harness
+from tally import ROOT
 
-ROOT = harness.ROOT
+
+def require(package):
+    """Starts the program again with the Python of .venv, where utils/setup.sh puts packages, if it lacks this one."""
+    if importlib.util.find_spec(package):
+        return
+    python = ROOT / ".venv/bin/python"
+    if pathlib.Path(sys.prefix).resolve() == (ROOT / ".venv").resolve() or not python.is_file():
+        sys.exit(f"the {package} package is not there: run utils/setup.sh first")
+    os.execv(python, [str(python), *sys.argv])
 
 
 def kebab(name):
