@@ -133,6 +133,57 @@ CASES = [
                         else_branch = b () => (float[G, H, I] u) { u = Identity (x) }>
         y = Gemm <transB: int = 1> (z, w)
       }""", [dict(x=f32(2, 1, 3), w=f32(4, 3))], [(dict(x=f32(2, 2, 3), w=f32(4, 3)), "not 1")]),
+    Case("image that a region names", """
+      g (float[N, C, H, W] x, float[R, 4] rois, int64[R] at, float[S, 5] pooled) => (float[A, B, D, E] y, float[F, G, I, J] z) {
+        y = RoiAlign <output_height: int = 2, output_width: int = 2> (x, rois, at)
+        z = MaxRoiPool <pooled_shape: ints = [1, 1]> (x, pooled)
+      }""", [],
+         [(dict(x=f32(2, 1, 3, 3), rois=f32(2, 4), at=i64([0, at]), pooled=f32(1, 5)), "RoiAlign.*out of range")
+          for at in (-1, 2, 2**40)] +
+         [(dict(x=f32(2, 1, 3, 3), rois=f32(2, 4), at=i64([0, 1]), pooled=np.array([[at, 0, 0, 2, 2]], np.float32)),
+           "MaxRoiPool.*out of range") for at in (-1, 2, np.nan, np.inf)],
+         [(dict(x=np.repeat(f32(2, start=3), 9).reshape(2, 1, 3, 3), rois=np.array([[1, 1, 2, 2]] * 2, np.float32),
+                at=i64([0, 1]), pooled=np.array([[1, 0, 0, 2, 2]], np.float32)),
+           dict(y=np.repeat(f32(2, start=3), 4).reshape(2, 1, 2, 2), z=f32(1, 1, 1, 1, start=4)))]),
+    Case("places of an unpooling", """
+      g (float[N, C, H] x, int64[N, C, H] at) => (float[A, B, D] y) {
+        y = MaxUnpool <kernel_shape: ints = [2], strides: ints = [2]> (x, at)
+      }""", [], [(dict(x=f32(1, 1, 2), at=i64([[[0, at]]])), "out of range") for at in (-1, 4, 2**62)],
+         [(dict(x=f32(1, 1, 2, start=5), at=i64([[[3, 0]]])), dict(y=np.array([[[6, 0, 0, 5]]], np.float32)))]),
+    Case("lengths of sequences to reverse", """
+      g (float[T, N] x, int64[M] lengths) => (float[A, B] y) {
+        y = ReverseSequence <time_axis: int = 0, batch_axis: int = 1> (x, lengths)
+      }""", [dict(x=f32(3, 2), lengths=i64([n, 3])) for n in (1, 2, 3)],
+         [(dict(x=f32(3, 2), lengths=i64([1, n])), "sequence_lens is out of range") for n in (-1, 4, -2**63)] +
+         [(dict(x=f32(3, 2), lengths=i64([1])), "do not fit")],
+         [(dict(x=f32(3, 2), lengths=i64([0, 1])), dict(y=f32(3, 2))), (dict(x=f32(0, 1), lengths=i64([0])), dict(y=f32(0, 1)))]),
+    *[Case(f"lengths of the sequences of {op}", f"""
+      g (float[T, N, I] x, float[1, G, I] w, float[1, G, H] r, int32[M] lengths) => (float[A, B, D, E] y) {{
+        y = {op} <hidden_size: int = 2> (x, w, r, , lengths)
+      }}""", [], [(dict(x=f32(3, 2, 1), w=f32(1, 2 * gates, 1), r=f32(1, 2 * gates, 2), lengths=np.array(n, np.int32)), why)
+                  for n, why in (([3, -1], "out of range"), ([4, 0], "out of range"), ([1], "do not fit"))],
+           [(dict(x=f32(3, 2, 1), w=f32(1, 2 * gates, 1), r=f32(1, 2 * gates, 2), lengths=np.zeros(2, np.int32)),
+             dict(y=np.zeros((3, 1, 2, 2), np.float32)))]) for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4))],
+    Case("lengths of keys", """
+      g (float[B, H, Q, D] q, float[B, H, K, D] k, float[B, H, K, D] v, int64[B] lengths) => (float[E, F, G, I] y) {
+        y = Attention (q, k, v, , , , lengths)
+      }""", [],
+         [(dict(q=f32(2, 1, 1, 2), k=f32(2, 1, 3, 2), v=f32(2, 1, 3, 2), lengths=i64([1, n])),
+           "nonpad_kv_seqlen is out of range") for n in (-1, 4, 2**62)],
+         [(dict(q=f32(2, 1, 1, 2), k=f32(2, 1, 3, 2), v=f32(2, 1, 3, 2), lengths=i64([1, 0])),
+           dict(y=np.array([0, 1, 0, 0], np.float32).reshape(2, 1, 1, 2)))]),
+    Case("lengths of transforms", """
+      g (float[N, T, P] x, int64 n, float[N, T, P] signal, int64 frame) => (float[A, B, D] y, float[E, F, G, H] z) {
+        y = DFT (x, n)
+        one = Constant <value = int64 {1}> ()
+        z = STFT (signal, one, , frame)
+      }""", [],
+         [(dict(x=f32(1, 4, 1), n=i64(n), signal=f32(1, 4, 1), frame=i64(frame)), why)
+          for n, frame, why in ((0, 2, "dft_length"), (-3, 2, "dft_length"), (4, 0, "frame's length"),
+                                (4, -1, "frame's length"), (4, 5, "longer than the signal"))],
+         [(dict(x=f32(1, 2, 1), n=i64(3), signal=f32(1, 2, 1), frame=i64(1)),
+           dict(y=np.array([[[1, 0], [-0.5, -3**0.5 / 2], [-0.5, 3**0.5 / 2]]], np.float32),
+                z=np.array([[[[0, 0]], [[1, 0]]]], np.float32)))]),
     Case("slice of any number of axes", """
       g (float[A, B, C] x, int64[N] starts, int64[N] ends, int64[N] axes, int64[N] steps) => (float[D, E, F] y) {
         y = Slice (x, starts, ends, axes, steps)

@@ -8,6 +8,7 @@
 
 #include "Contraction.h"
 #include "ConvolutionLowering.h"
+#include "Gather.h"
 #include "GenericBuilder.h"
 #include "IndexedGeneric.h"
 #include "ScalarBuilder.h"
@@ -314,9 +315,15 @@ FailureOr<Value> AttentionBuilder::mask(Value scores, Value attnMask,
         broadcastOperand(builder, loc, *extended, own, wanted, sizes);
     operands.push_back({operand.tensor, operand.map});
   }
-  if (lengths)
+  if (lengths) {
+    ScalarBuilder s(builder, loc, /*isUnsigned=*/false);
+    Value zero = s.constant(0, builder.getIndexType());
+    Value keys = getValueOrCreateConstantIndexOp(builder, loc, sizes[3]);
+    checkRange(builder, op, lengths, zero, s.add(keys, s.like(keys, 1)),
+               "an element of nonpad_kv_seqlen is out of range");
     operands.push_back(
         {lengths, AffineMap::get(4, 0, builder.getAffineDimExpr(0))});
+  }
   return createPointwise(
       builder, loc, operands, sizes, type,
       [&](OpBuilder &b, Location l, ValueRange args) {

@@ -211,10 +211,12 @@ private:
     factorsOf.inputParts = getParts(rewriter, op, sizes[last]);
     factorsOf.outputParts = factorsOf.mirrored ? 1 : 2;
     bool halves = op.getOnesided() != 0 && !factorsOf.inverse;
-    if (adaptor.getDftLength())
-      factorsOf.length =
-          s.max(readInteger(rewriter, loc, adaptor.getDftLength()), one);
-    else if (factorsOf.mirrored)
+    if (adaptor.getDftLength()) {
+      Value length = readInteger(rewriter, loc, adaptor.getDftLength());
+      createCheck(rewriter, op, s.compare(Compare::GreaterOrEqual, length, one),
+                  "dft_length is not positive");
+      factorsOf.length = s.max(length, one);
+    } else if (factorsOf.mirrored)
       factorsOf.length =
           s.max(s.mul(s.sub(available, one), s.like(one, 2)), one);
     else
@@ -308,6 +310,12 @@ struct LowerStft : OnnxLowering<onnx::STFTOp> {
           getRuntimeSizes(rewriter, loc, adaptor.getWindow())[0]);
     else
       transform.length = available;
+    createCheck(rewriter, op,
+                s.compare(Compare::GreaterOrEqual, transform.length, one),
+                "the frame's length is not positive");
+    createCheck(rewriter, op,
+                s.compare(Compare::LessOrEqual, transform.length, available),
+                "the frame is longer than the signal");
     transform.length = s.min(s.max(transform.length, one), available);
     Value half =
         s.add(s.create<arith::DivSIOp>(transform.length, s.like(one, 2)), one);

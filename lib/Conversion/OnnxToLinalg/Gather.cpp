@@ -14,18 +14,50 @@
 using namespace mlir;
 using namespace onnx_aot;
 
+/// i1: low <= value < high.
+static Value isWithin(OpBuilder &b, Location l, Value value, Value low,
+                      Value high) {
+  Type integer = b.getI64Type();
+  low = arith::IndexCastOp::create(b, l, integer, low);
+  high = arith::IndexCastOp::create(b, l, integer, high);
+  if (auto type = dyn_cast<FloatType>(value.getType())) {
+    // Sizes that matter are exact in 64 bits.
+    if (type.getWidth() < 64)
+      value = arith::ExtFOp::create(b, l, b.getF64Type(), value);
+    low = arith::SIToFPOp::create(b, l, b.getF64Type(), low);
+    high = arith::SIToFPOp::create(b, l, b.getF64Type(), high);
+    Value isAbove =
+        arith::CmpFOp::create(b, l, arith::CmpFPredicate::OGE, value, low);
+    Value isBelow =
+        arith::CmpFOp::create(b, l, arith::CmpFPredicate::OLT, value, high);
+    return arith::AndIOp::create(b, l, isAbove, isBelow);
+  }
+  if (value.getType() != integer)
+    value = arith::ExtSIOp::create(b, l, integer, value);
+  // One unsigned comparison.
+  return arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult,
+                               arith::SubIOp::create(b, l, value, low),
+                               arith::SubIOp::create(b, l, high, low));
+}
+
 void onnx_aot::checkIndices(OpBuilder &builder, Operation *op, Value original,
                             Value indices, Value size) {
   if (original && onnx::getConstantIntegers(original) &&
       getConstantIntValue(size))
     return;
+  IndexBuilder b(builder, op->getLoc());
+  checkRange(builder, op, indices, b.sub(b.constant(0), size), size,
+             "an index is out of range");
+}
+
+void onnx_aot::checkRange(OpBuilder &builder, Operation *op, Value values,
+                          Value low, Value high, const Twine &message) {
   Location loc = op->getLoc();
-  Type type = getElementTypeOrSelf(indices.getType());
-  Value flat = createFlat(builder, loc, indices);
+  Value flat = createFlat(builder, loc, values);
   Value initial =
       createFilled(builder, loc, {},
                    createScalarConstant(builder, loc, 1, builder.getI8Type()));
-  // One byte that is 1 while all indices are in [-size, size).
+  // One byte that is 1 while all are within the range.
   AffineMap read = builder.getMultiDimIdentityMap(1);
   AffineMap none = AffineMap::get(1, 0, builder.getContext());
   auto reduction = linalg::GenericOp::create(
@@ -33,16 +65,7 @@ void onnx_aot::checkIndices(OpBuilder &builder, Operation *op, Value original,
       ArrayRef<AffineMap>{read, none},
       ArrayRef<utils::IteratorType>{utils::IteratorType::reduction},
       [&](OpBuilder &b, Location l, ValueRange args) {
-        Value bound = arith::IndexCastOp::create(b, l, b.getI64Type(), size);
-        Value index =
-            type.isInteger(64)
-                ? args[0]
-                : arith::ExtSIOp::create(b, l, b.getI64Type(), args[0]);
-        // -size <= index < size as one unsigned comparison.
-        Value shifted = arith::AddIOp::create(b, l, index, bound);
-        Value width = arith::AddIOp::create(b, l, bound, bound);
-        Value inside = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult,
-                                             shifted, width);
+        Value inside = isWithin(b, l, args[0], low, high);
         Value flag = arith::ExtUIOp::create(b, l, b.getI8Type(), inside);
         linalg::YieldOp::create(
             b, l, arith::MinUIOp::create(b, l, args[1], flag).getResult());
@@ -50,7 +73,7 @@ void onnx_aot::checkIndices(OpBuilder &builder, Operation *op, Value original,
   Value flag = tensor::ExtractOp::create(builder, loc, reduction.getResult(0),
                                          ValueRange{});
   Value fine = arith::TruncIOp::create(builder, loc, builder.getI1Type(), flag);
-  createCheck(builder, op, fine, "an index is out of range");
+  createCheck(builder, op, fine, message);
 }
 
 namespace {

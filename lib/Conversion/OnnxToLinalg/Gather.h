@@ -14,7 +14,13 @@ namespace onnx_aot {
 void checkIndices(mlir::OpBuilder &builder, mlir::Operation *op,
                   mlir::Value original, mlir::Value indices, mlir::Value size);
 
-/// The same for a tensor whose last dimension holds one index per size.
+/// Stops the run with `message` when an element of `values`, signed integers or
+/// floats, is outside [low, high), or a NaN. The bounds are index values.
+void checkRange(mlir::OpBuilder &builder, mlir::Operation *op,
+                mlir::Value values, mlir::Value low, mlir::Value high,
+                const llvm::Twine &message);
+
+/// checkIndices for a tensor whose last dimension holds one index per size.
 void checkAddresses(mlir::OpBuilder &builder, mlir::Operation *op,
                     mlir::Value indices, llvm::ArrayRef<mlir::Value> sizes);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
+#include "Gather.h"
 #include "IndexedGeneric.h"
 #include "RecurrentActivations.h"
 
@@ -552,6 +553,18 @@ void checkLayer(OpTy op, Adaptor adaptor, OpBuilder &builder, int64_t gates) {
     checkSize(builder, op, b, 0, directions, "b and the directions");
     checkSize(builder, op, b, 1, times(hidden, 2 * gates),
               "b and the hidden size");
+  }
+  if (Value lengths = adaptor.getSequenceLens()) {
+    int64_t time = op.getLayout() == 1 ? 1 : 0;
+    checkSize(builder, op, lengths, 0, size(x, 1 - time),
+              "sequence_lens and the batch");
+    Value end = getValueOrCreateConstantIndexOp(
+        builder, loc,
+        foldSizes(builder, loc, builder.getAffineDimExpr(0) + 1,
+                  size(x, time)));
+    checkRange(builder, op, lengths,
+               arith::ConstantIndexOp::create(builder, loc, 0), end,
+               "an element of sequence_lens is out of range");
   }
 }
 

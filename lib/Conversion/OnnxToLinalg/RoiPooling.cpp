@@ -1,6 +1,7 @@
 //===- RoiPooling.cpp - lower RoiAlign, MaxRoiPool and MaxUnpool ----------===//
 
 #include "Contraction.h"
+#include "Gather.h"
 #include "IndexedGeneric.h"
 #include "ScalarBuilder.h"
 
@@ -69,6 +70,9 @@ struct LowerRoiAlign : OnnxLowering<onnx::RoiAlignOp> {
                                     rewriter.getIndexAttr(op.getOutputHeight()),
                                     rewriter.getIndexAttr(op.getOutputWidth())};
     SmallVector<Value> lengths = toValues(rewriter, loc, xSizes);
+    checkRange(rewriter, op, batches,
+               arith::ConstantIndexOp::create(rewriter, loc, 0), lengths[0],
+               "a batch index is out of range");
     Type elementType = type.getElementType();
     Type compute = getAccumulatorType(elementType);
     bool isMax = op.getMode() == "max";
@@ -217,6 +221,14 @@ struct LowerMaxRoiPool : OnnxLowering<onnx::MaxRoiPoolOp> {
                                     xSizes[1], rewriter.getIndexAttr(bins[0]),
                                     rewriter.getIndexAttr(bins[1])};
     SmallVector<Value> lengths = toValues(rewriter, loc, xSizes);
+    Value batches = tensor::ExtractSliceOp::create(
+        rewriter, loc, rois,
+        {rewriter.getIndexAttr(0), rewriter.getIndexAttr(0)},
+        {sizes[0], rewriter.getIndexAttr(1)},
+        {rewriter.getIndexAttr(1), rewriter.getIndexAttr(1)});
+    checkRange(rewriter, op, batches,
+               arith::ConstantIndexOp::create(rewriter, loc, 0), lengths[0],
+               "a batch index is out of range");
     Type elementType = type.getElementType();
     Type compute = getAccumulatorType(elementType);
     double scale = op.getSpatialScale().convertToDouble();
@@ -316,6 +328,8 @@ struct LowerMaxUnpool : OnnxLowering<onnx::MaxUnpoolOp> {
     Value total = s.constant(1, rewriter.getIndexType());
     for (Value size : toValues(rewriter, loc, sizes))
       total = rewriter.createOrFold<arith::MulIOp>(loc, total, size);
+    checkRange(rewriter, op, indices, s.like(total, 0), total,
+               "an index is out of range");
     Value zero = createScalarConstant(rewriter, loc, 0, elementType);
     Value flat = createFilled(rewriter, loc, getAsOpFoldResult(total), zero);
     flat = scatter(rewriter, loc, flatten(rewriter, loc, x),
@@ -345,7 +359,8 @@ private:
     return tensor::CollapseShapeOp::create(builder, loc, tensor, all);
   }
 
-  /// flat[indices[i]] = x[i], in order; indices outside are dropped.
+  /// flat[indices[i]] = x[i], in order; indices outside never get here, and are
+  /// dropped all the same so that no write can leave the tensor.
   static Value scatter(OpBuilder &builder, Location loc, Value x, Value indices,
                        Value flat, Value total) {
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);

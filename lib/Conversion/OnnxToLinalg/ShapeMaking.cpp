@@ -1,5 +1,6 @@
 //===- ShapeMaking.cpp - lower ops that make or mask tensors --------------===//
 
+#include "Gather.h"
 #include "Generate.h"
 #include "ReshapeUtils.h"
 #include "ShapeScalars.h"
@@ -226,7 +227,13 @@ struct LowerReverseSequence : OnnxLowering<onnx::ReverseSequenceOp> {
     Value input = adaptor.getInput();
     int64_t batch = op.getBatchAxis(), time = op.getTimeAxis();
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(rewriter, loc, input);
-    Value steps = IndexBuilder(rewriter, loc).get(sizes[time]);
+    IndexBuilder outside(rewriter, loc);
+    Value steps = outside.get(sizes[time]);
+    checkSize(rewriter, op, adaptor.getSequenceLens(), 0, sizes[batch],
+              "sequence_lens and the batch");
+    checkRange(rewriter, op, adaptor.getSequenceLens(), outside.constant(0),
+               outside.add(steps, outside.constant(1)),
+               "an element of sequence_lens is out of range");
     Value result = createGenerated(
         rewriter, loc, sizes, getElementTypeOrSelf(input.getType()),
         GeneratedInput{adaptor.getSequenceLens(), {batch}},
