@@ -335,11 +335,81 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormalizationOp> {
   }
 };
 
+// Pattern: BatchNormalization(x) {training_mode} -> its formula, written as its
+// gradient writes it, which then shares all statistics
+struct ExpandBatchNorm : OpRewritePattern<BatchNormalizationOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BatchNormalizationOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getTrainingMode() || !hasOneShapeAndType(op))
+      return failure();
+    Location loc = op.getLoc();
+    Value x = op.getX();
+    int64_t rank = *getRank(x);
+    SmallVector<int64_t> others{0}, spatial;
+    for (int64_t axis = 2; axis < rank; ++axis) {
+      others.push_back(axis);
+      spatial.push_back(axis - 1);
+    }
+    auto add = [&](Value a, Value b) -> Value {
+      return createInferred<AddOp>(rewriter, loc, a, b);
+    };
+    auto mul = [&](Value a, Value b) -> Value {
+      return createInferred<MulOp>(rewriter, loc, a, b);
+    };
+    auto mean = [&](Value value) -> Value {
+      return createInferred<ReduceMeanOp>(
+          rewriter, loc, value, createIntegers(rewriter, loc, others),
+          /*keepdims=*/1, /*noop_with_empty_axes=*/0);
+    };
+    auto scalar = [&](double value) {
+      return createScalar(rewriter, loc, value, getElementType(x));
+    };
+    auto channel = [&](Value value) -> Value {
+      return createInferred<UnsqueezeOp>(
+          rewriter, loc, value, createIntegers(rewriter, loc, spatial));
+    };
+    double momentum = op.getMomentum().convertToFloat();
+    auto blend = [&](Value running, Value batch) {
+      Value kept = createInferred<SqueezeOp>(
+          rewriter, loc, batch, createIntegers(rewriter, loc, others));
+      return add(mul(running, scalar(momentum)),
+                 mul(kept, scalar(1 - momentum)));
+    };
+    Value average = mean(x);
+    Value centered = createInferred<SubOp>(rewriter, loc, x, average);
+    Value variance = mean(mul(centered, centered));
+    Value shifted = add(variance, scalar(op.getEpsilon().convertToFloat()));
+    Value inverse = createInferred<ReciprocalOp>(
+        rewriter, loc, createInferred<SqrtOp>(rewriter, loc, shifted));
+    Value scaled = mul(mul(centered, inverse), channel(op.getScale()));
+    Value y = add(scaled, channel(op.getB()));
+    rewriter.replaceOp(op, {y, blend(op.getInputMean(), average),
+                            blend(op.getInputVar(), variance)});
+    return success();
+  }
+
+private:
+  /// Parameters that certainly have one element for each channel, and a type in
+  /// which everything can be computed.
+  static bool hasOneShapeAndType(BatchNormalizationOp op) {
+    auto type = dyn_cast<RankedTensorType>(op.getX().getType());
+    if (!type || type.getRank() < 3 || type.isDynamicDim(1) ||
+        !(type.getElementType().isF32() || type.getElementType().isF64()))
+      return false;
+    return llvm::all_of(op->getOperands().drop_front(), [&](Value parameter) {
+      auto own = dyn_cast<RankedTensorType>(parameter.getType());
+      return own && own.getElementType() == type.getElementType() &&
+             own.getShape() == ArrayRef(type.getDimSize(1));
+    });
+  }
+};
+
 struct FuseConvBatchNorm
     : onnx_aot::impl::FuseConvBatchNormBase<FuseConvBatchNorm> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<FuseScale, DecomposeBatchNorm>(&getContext());
+    patterns.add<FuseScale, DecomposeBatchNorm, ExpandBatchNorm>(&getContext());
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     if (failed(inferAllTypes(getOperation())))
       signalPassFailure();

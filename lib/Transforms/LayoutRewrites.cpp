@@ -109,6 +109,21 @@ static bool isScalar(const Shape &shape) {
   return llvm::all_of(shape, [](Dim dim) { return dim.isStatic(1); });
 }
 
+/// Whether a value of this shape has, transposed, all its dimensions of more
+/// than one element in the same order: broadcast per channel and sample, as
+/// what spreads a gradient over an image.
+static bool keepsOrder(const Shape &shape, ArrayRef<int64_t> permutation) {
+  int64_t last = -1, missing = permutation.size() - shape.size();
+  for (int64_t axis : permutation) {
+    if (axis < missing || shape[axis - missing].isStatic(1))
+      continue;
+    if (axis < last)
+      return false;
+    last = axis;
+  }
+  return true;
+}
+
 /// Whether an operand can be brought into the layout before the permutation at
 /// no cost. `mayInsert` allows a Transpose that moves no element.
 static bool canUntranspose(Value operand, const TransposedValue &pushed,
@@ -124,7 +139,10 @@ static bool canUntranspose(Value operand, const TransposedValue &pushed,
     return true;
   if (operand.getDefiningOp<ConstantOp>())
     return ConstantData::get(operand).has_value();
-  return mayInsert && isFreeToTranspose(operand);
+  if (!mayInsert)
+    return false;
+  return isFreeToTranspose(operand) ||
+         keepsOrder(*shape, invert(pushed.permutation));
 }
 
 /// The operand in that layout; canUntranspose() must hold.
@@ -183,7 +201,9 @@ private:
                             PatternRewriter &rewriter) {
     // A free transpose may not make others, or the two would go round in
     // circles.
-    bool mayInsert = !isFreeToTranspose(pushed.source);
+    std::optional<Shape> source = getShape(pushed.source);
+    bool mayInsert = source && !isFreeToTranspose(pushed.source) &&
+                     !keepsOrder(*source, pushed.permutation);
     SmallVector<OpOperand *> changed;
     for (OpOperand &operand : op->getOpOperands()) {
       // Clip's bounds are scalars in any layout.

@@ -132,3 +132,30 @@ func.func @follows_what_its_output_is_for(%x: tensor<1x3x8x8xf32>, %w: tensor<32
   %2 = onnx.Conv %1, %v : (tensor<*xf32>, tensor<4x32x1x1xf32>) -> tensor<*xf32>
   return %2 : tensor<*xf32>
 }
+
+// -----
+
+// What is the same for all of an image goes along, in either layout its samples
+// and channels lie in one order.
+// CHECK-LABEL: func.func @takes_along_what_an_image_shares
+// CHECK: onnx.Conv {{.*}}channels_last
+// CHECK: onnx.Mul {{.*}} -> tensor<2x8x8x32xf32>
+// CHECK: onnx.Transpose
+func.func @takes_along_what_an_image_shares(%x: tensor<2x32x8x8xf32>, %w: tensor<32x32x1x1xf32>, %s: tensor<2x32x1x1xf32>) -> tensor<*xf32> {
+  %0 = onnx.Conv %x, %w : (tensor<2x32x8x8xf32>, tensor<32x32x1x1xf32>) -> tensor<*xf32>
+  %1 = onnx.Mul %0, %s : (tensor<*xf32>, tensor<2x32x1x1xf32>) -> tensor<*xf32>
+  return %1 : tensor<*xf32>
+}
+
+// -----
+
+// Gradients follow: that in x as a convolution, that in w where a factor lies
+// channels last.
+// CHECK-LABEL: func.func @lays_gradients_out
+// CHECK: train.ConvBackwardData {{.*}}channels_last
+// CHECK: train.ConvBackwardWeight {{.*}}channels_last
+func.func @lays_gradients_out(%x: tensor<2x8x8x8xf32>, %dy: tensor<2x32x8x8xf32>, %w: tensor<32x8x1x1xf32>, %v: tensor<8x8x1x1xf32>, %shape: tensor<4xi64>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %0 = train.ConvBackwardData %dy, %w, %shape : (tensor<2x32x8x8xf32>, tensor<32x8x1x1xf32>, tensor<4xi64>) -> tensor<*xf32>
+  %1 = train.ConvBackwardWeight %x, %0 {kernel_shape = array<i64: 1, 1>} : (tensor<2x8x8x8xf32>, tensor<*xf32>) -> tensor<*xf32>
+  return %0, %1 : tensor<*xf32>, tensor<*xf32>
+}

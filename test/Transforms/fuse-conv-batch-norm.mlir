@@ -126,3 +126,33 @@ func.func @spells_out_what_has_no_weights(%x: tensor<1x2x4x4xf32>) -> tensor<1x2
   %1:3 = onnx.BatchNormalization %x, %scale, %shift, %mean, %var {epsilon = 0.5 : f32} : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>)
   return %1#0 : tensor<1x2x4x4xf32>
 }
+
+// -----
+
+// The formula that the gradient is made of, too, so that both share statistics.
+// CHECK-LABEL: func.func @expands_training
+// CHECK: %[[MEAN:.*]] = onnx.ReduceMean %[[X:.*]], %{{.*}} -> tensor<1x2x1x1xf32>
+// CHECK: %[[CENTERED:.*]] = onnx.Sub %[[X]], %[[MEAN]]
+// CHECK: %[[SQUARE:.*]] = onnx.Mul %[[CENTERED]], %[[CENTERED]]
+// CHECK: onnx.ReduceMean %[[SQUARE]]
+// CHECK: onnx.Sqrt
+// CHECK: onnx.Reciprocal
+// CHECK: onnx.Squeeze %[[MEAN]]
+// CHECK-NOT: onnx.BatchNormalization
+func.func @expands_training(%x: tensor<3x2x4x4xf32>, %p: tensor<2xf32>) -> (tensor<3x2x4x4xf32>, tensor<2xf32>) {
+  %0:3 = onnx.BatchNormalization %x, %p, %p, %p, %p {training_mode = 1 : i64} : (tensor<3x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<3x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<3x2x4x4xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Of sizes that may differ from the channels only the lowering's check knows; 16
+// bits are too few for sums.
+// CHECK-LABEL: func.func @keeps_training_of_unknown_sizes
+// CHECK: onnx.BatchNormalization
+// CHECK: onnx.BatchNormalization
+func.func @keeps_training_of_unknown_sizes(%x: tensor<3x2x4x4xf32>, %p: tensor<?xf32>, %y: tensor<3x2x4x4xf16>, %q: tensor<2xf16>) -> (tensor<3x2x4x4xf32>, tensor<3x2x4x4xf16>) {
+  %0:3 = onnx.BatchNormalization %x, %p, %p, %p, %p {training_mode = 1 : i64} : (tensor<3x2x4x4xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) -> (tensor<3x2x4x4xf32>, tensor<?xf32>, tensor<?xf32>)
+  %1:3 = onnx.BatchNormalization %y, %q, %q, %q, %q {training_mode = 1 : i64} : (tensor<3x2x4x4xf16>, tensor<2xf16>, tensor<2xf16>, tensor<2xf16>, tensor<2xf16>) -> (tensor<3x2x4x4xf16>, tensor<2xf16>, tensor<2xf16>)
+  return %0#0, %1#0 : tensor<3x2x4x4xf32>, tensor<3x2x4x4xf16>
+}

@@ -190,7 +190,9 @@ static LogicalResult gradBatchNormalization(BatchNormalizationOp op,
   b.accumulate(op.getScale(),
                b.sum(b.mul(dy, normal), others, /*keepDims=*/false));
   Value scale = perChannel(b.castLike(op.getScale(), x), rank, b);
-  b.accumulate(x, gradNormalized(b.mul(dy, scale), normal, inverse, others, b));
+  // The scale is one for all that the means are taken over; without it these
+  // are the sums above, divided.
+  b.accumulate(x, b.mul(scale, gradNormalized(dy, normal, inverse, others, b)));
   if (!dMean && !dVariance)
     return success();
   // The mean of one element's change is 1 / count: means of ones spread it.
