@@ -287,8 +287,11 @@ void KernelEmitter::emitReduction(linalg::GenericOp op) {
 
   SmallVector<Value> accumulators;
   if (!reducesLanes) {
-    for (size_t i = 0; i < points.size(); ++i)
-      accumulators.push_back(tiling.laneDim >= 0 ? toVector(initial) : initial);
+    if (isFirstStretch)
+      accumulators = resumeSums(op, points, initial);
+    else
+      accumulators.assign(points.size(),
+                          tiling.laneDim >= 0 ? toVector(initial) : initial);
     emitReductionLoops(dims, point, accumulators, op, combiner);
   } else {
     TypedAttr neutral = *arith::getNeutralElement(combiner.op);
@@ -306,6 +309,28 @@ void KernelEmitter::emitReduction(linalg::GenericOp op) {
   }
   for (auto [at, value] : llvm::zip_equal(points, accumulators))
     scopes.back().results.push_back({op, at, {value}});
+}
+
+SmallVector<Value> KernelEmitter::resumeSums(linalg::GenericOp op,
+                                             ArrayRef<Point> points,
+                                             Value initial) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  SmallVector<Value> starts(points.size(), toVector(initial));
+  auto branch = scf::IfOp::create(builder, loc, ValueRange(starts).getTypes(),
+                                  isFirstStretch, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, starts);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scopes.emplace_back();
+  SmallVector<Value> sums;
+  for (const Point &point : points) {
+    currentMask = getMask(point[tiling.laneDim]);
+    sums.push_back(load(outputs.front(), getIndices(map, op, point)));
+  }
+  scopes.pop_back();
+  scf::YieldOp::create(builder, loc, sums);
+  return SmallVector<Value>(branch.getResults());
 }
 
 void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
@@ -344,7 +369,11 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
       }
       return;
     }
-    loopOver(constant(0), getSizeValue(dim), 1, [&](Value index) {
+    auto stretch = stretches.find(dim);
+    bool isCut = stretch != stretches.end();
+    Value from = isCut ? stretch->second.lower : constant(0),
+          to = isCut ? stretch->second.upper : getSizeValue(dim);
+    loopOver(from, to, 1, [&](Value index) {
       point[dim] = LinearIndex::of(index);
       emitReductionLoops(dims.drop_front(), point, accumulators, op, combiner);
     });

@@ -125,7 +125,15 @@ private:
   void emitBalanced(
       mlir::Value lower, mlir::Value upper, int64_t most,
       llvm::function_ref<void(mlir::Value, mlir::Value, int64_t)> loopOver);
+  /// Runs `body` for each stretch of the reductions that tiles make together.
+  void emitStretches(llvm::ArrayRef<unsigned> dims,
+                     llvm::function_ref<void()> body);
   void emitTile();
+  /// The sums of a tile so far, which the output holds from the second stretch
+  /// of a reduction on.
+  llvm::SmallVector<mlir::Value> resumeSums(mlir::linalg::GenericOp op,
+                                            llvm::ArrayRef<Point> points,
+                                            mlir::Value initial);
   void emitReduction(mlir::linalg::GenericOp op);
   void emitReductionLoops(llvm::ArrayRef<unsigned> dims, Point point,
                           llvm::SmallVector<mlir::Value> &accumulators,
@@ -202,6 +210,9 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Scope> scopes;
+  llvm::DenseMap<unsigned, Range>
+      stretches;                     ///< of cut reductions, by dimension
+  mlir::Value isFirstStretch;        ///< null where no reduction is cut
   llvm::SmallVector<Extent> extents; ///< per dimension, of the current tile
   Extent laneExtent;
   mlir::Value currentMask; ///< of the point being evaluated; null for all lanes

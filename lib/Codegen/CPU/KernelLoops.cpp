@@ -77,9 +77,40 @@ void KernelEmitter::emitTasks(OpBuilder &outer, Location where, Value begin,
                      std::nullopt};
   }
   scopes.emplace_back();
-  emitLoops(0, ranges);
+  SmallVector<unsigned> cut;
+  for (unsigned dim : domain->getReductionDims())
+    if (tiling.steps[dim])
+      cut.push_back(dim);
+  emitStretches(cut, [&] { emitLoops(0, ranges); });
   scopes.pop_back();
   scopes.pop_back();
+}
+
+void KernelEmitter::emitStretches(ArrayRef<unsigned> dims,
+                                  function_ref<void()> body) {
+  if (dims.empty())
+    return body();
+  unsigned dim = dims.front();
+  int64_t steps = tiling.steps[dim], size = getStaticSize(dim);
+  auto loop = scf::ForOp::create(builder, loc, constant(0), constant(size),
+                                 constant(steps));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value from = loop.getInductionVar(),
+        to = builder.createOrFold<arith::AddIOp>(loc, from, constant(steps));
+  if (size % steps != 0)
+    to = arith::MinUIOp::create(builder, loc, to, constant(size));
+  stretches[dim] = {from, to, std::nullopt};
+  Value outer = isFirstStretch;
+  isFirstStretch = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         from, constant(0));
+  if (outer)
+    isFirstStretch = arith::AndIOp::create(builder, loc, outer, isFirstStretch);
+  scopes.emplace_back();
+  emitStretches(dims.drop_front(), body);
+  scopes.pop_back();
+  isFirstStretch = outer;
+  stretches.erase(dim);
 }
 
 OpFoldResult KernelEmitter::emitAxisSize(OpBuilder &outer, Location where,

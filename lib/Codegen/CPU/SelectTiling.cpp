@@ -30,6 +30,9 @@ constexpr int64_t kSetStride = 4096, kSetRows = 7;
 /// Side of a window whose taps are unrolled, as long as it has no more than two
 /// such sides.
 constexpr int64_t kMaxUnrolledSide = 5;
+/// Steps of a reduction that pay for fetching and storing its sums, and tasks
+/// that each read all of the operands.
+constexpr int64_t kMinSteps = 256, kMaxStepTasks = 8;
 /// Points up to which dimensions are unrolled.
 constexpr int64_t kMaxUnrolled = 16;
 
@@ -41,6 +44,7 @@ public:
 
   Tiling select() {
     tiling.blocks.assign(domain.getNumDims(), 0);
+    tiling.steps.assign(domain.getNumDims(), 0);
     for (linalg::GenericOp op : ops)
       if (!isPointwise(op) && !root)
         root = op;
@@ -236,6 +240,39 @@ private:
     return pieces;
   }
 
+  /// Cuts a long reduction whose rows lie side by side, as those of a product
+  /// with a transposed left-hand side: one tile uses a part of each cache line,
+  /// so all tiles go over a stretch that stays in cache before the next one.
+  bool chooseSteps() {
+    if (!left || ops.size() != 1 || tiling.rowDim < 0 || tiling.laneDim < 0 ||
+        lastDim(root, root.getMatchingIndexingMap(left)) != tiling.rowDim ||
+        !isa<FloatType>(getElementTypeOrSelf(root.getResult(0).getType())) ||
+        ShapedType::isDynamic(sizes[tiling.rowDim]))
+      return false;
+    int64_t perStep = getElementBytes() *
+                      (sizes[tiling.rowDim] + tiling.vectors * tiling.lanes);
+    int64_t fitting = std::max(target.tuning.cachedBytes / perStep, kMinSteps);
+    SmallVector<int64_t> steps(sizes.size(), 0);
+    bool isCut = false;
+    for (unsigned dim : llvm::reverse(domain.getLoopDims(root))) {
+      if (!domain.isReductionDim(dim))
+        continue;
+      if (ShapedType::isDynamic(sizes[dim]))
+        return false;
+      if (isCut || sizes[dim] > fitting) {
+        steps[dim] =
+            isCut ? 1
+                  : llvm::divideCeil(sizes[dim],
+                                     llvm::divideCeil(sizes[dim], fitting));
+        isCut = true;
+      }
+      fitting = std::max<int64_t>(fitting / sizes[dim], 1);
+    }
+    if (isCut)
+      tiling.steps = steps;
+    return isCut;
+  }
+
   static int64_t chooseRows(int64_t m, int64_t most) {
     if (ShapedType::isDynamic(m))
       return most;
@@ -349,7 +386,10 @@ private:
         points = llvm::SaturatingMultiply<uint64_t>(points, sizeOf(dim));
     int64_t wanted =
         std::clamp<int64_t>(points / target.tuning.taskPoints, 1, kMaxTasks);
-    wanted = llvm::divideCeil(wanted, blockForCache());
+    if (chooseSteps())
+      wanted = std::min(wanted, kMaxStepTasks);
+    else
+      wanted = llvm::divideCeil(wanted, blockForCache());
     for (unsigned dim : tiling.order)
       if (!ShapedType::isDynamic(sizes[dim]) && !tiling.blocks[dim])
         wanted = llvm::divideCeil(wanted, cutInto(dim, wanted));

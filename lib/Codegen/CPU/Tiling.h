@@ -31,6 +31,9 @@ struct Tiling {
   llvm::SmallVector<unsigned> order;
   /// Per dimension: points of a task, 0 for all.
   llvm::SmallVector<int64_t> blocks;
+  /// Per dimension: steps of a reduction that all tiles of a task make before
+  /// any makes the next ones, 0 for all. Sums wait in the output.
+  llvm::SmallVector<int64_t> steps;
   /// Several tiles read one panel of weights: time to fetch the next one.
   bool prefetchPanels = false;
   /// Reduction loops of a constant size up to this are unrolled.
