@@ -174,6 +174,9 @@ private:
   mlir::Value load(mlir::Value source, llvm::ArrayRef<LinearIndex> indices);
   mlir::Value emitLoad(mlir::Value source, llvm::ArrayRef<LinearIndex> indices,
                        mlir::Value mask);
+  mlir::Value loadSpaced(mlir::Value source, llvm::ArrayRef<mlir::Value> start,
+                         int64_t spacing, mlir::VectorType type,
+                         mlir::Value mask);
   void store(mlir::Value value, mlir::Value target,
              llvm::ArrayRef<LinearIndex> indices);
   /// Indices into a buffer from those into the tensor it stands for.

@@ -136,6 +136,15 @@ static bool isContiguous(Value buffer, ArrayRef<LinearIndex> indices) {
          !hasLanes(indices.drop_back());
 }
 
+/// Lanes lie so close to each other that loading all between them pays.
+static bool isEvenlySpaced(Value buffer, ArrayRef<LinearIndex> indices,
+                           int64_t lanes) {
+  constexpr int64_t kMostLoads = 4;
+  return hasUnitStride(buffer) && indices.back().lane > 1 &&
+         indices.back().lane <= std::min(kMostLoads, lanes - 1) &&
+         !hasLanes(indices.drop_back());
+}
+
 static LinearIndex withoutLane(LinearIndex index) {
   index.lane = 0;
   return index;
@@ -160,6 +169,48 @@ Value KernelEmitter::load(Value source, ArrayRef<LinearIndex> tensorIndices) {
   Value value = emitLoad(source, indices, mask);
   scopes.back().loads.push_back({source, indices, mask, value});
   return value;
+}
+
+/// Elements 0, spacing, 2 * spacing, ... from as many loads as `spacing`. Those
+/// overlap by one element, so that the last ends with the last lane.
+Value KernelEmitter::loadSpaced(Value source, ArrayRef<Value> start,
+                                int64_t spacing, VectorType type, Value mask) {
+  int64_t lanes = tiling.lanes, step = lanes - 1;
+  Value result, zero;
+  if (mask)
+    zero = arith::ConstantOp::create(
+        builder, loc, type, cast<TypedAttr>(builder.getZeroAttr(type)));
+  for (int64_t load = 0; load < spacing; ++load) {
+    SmallVector<Value> at(start);
+    at.back() = builder.createOrFold<arith::AddIOp>(loc, at.back(),
+                                                    constant(load * step));
+    Value part;
+    if (mask) {
+      // An element is read for the next lane, if that is none of those beyond
+      // the end.
+      SmallVector<int64_t> next;
+      for (int64_t i = 0; i < lanes; ++i)
+        next.push_back(llvm::divideCeil(load * step + i, spacing));
+      Value active = vector::ShuffleOp::create(builder, loc, mask, mask, next);
+      part = vector::MaskedLoadOp::create(builder, loc, type, source, at,
+                                          active, zero);
+    } else {
+      part = vector::LoadOp::create(builder, loc, type, source, at);
+    }
+    if (!result) {
+      result = part;
+      continue;
+    }
+    // The lanes of this load; of those before, what the first shuffle placed.
+    SmallVector<int64_t> places;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t own = lane * spacing - load * step;
+      int64_t before = load == 1 ? std::min(lane * spacing, step) : lane;
+      places.push_back(own >= 0 ? lanes + std::min(own, step) : before);
+    }
+    result = vector::ShuffleOp::create(builder, loc, result, part, places);
+  }
+  return result;
 }
 
 Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
@@ -192,6 +243,8 @@ Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
     return vector::MaskedLoadOp::create(builder, loc, type, source, start, mask,
                                         zero);
   }
+  if (!end && isEvenlySpaced(source, indices, tiling.lanes))
+    return loadSpaced(source, start, indices.back().lane, type, mask);
   SmallVector<Value> elements;
   for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
     SmallVector<Value> at(start);
