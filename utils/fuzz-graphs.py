@@ -340,21 +340,33 @@ def draw(seed, number):
     return None
 
 
+def pool(x, kernel_shape, strides, reduce):
+    """What numpy makes of each window: NaN when one is in it. No padding, as drawn here."""
+    axes = tuple(range(2, x.ndim))
+    windows = np.lib.stride_tricks.sliding_window_view(x, kernel_shape, axes)
+    steps = tuple(slice(None, None, s) for s in strides or [1] * len(axes))
+    return (reduce(windows[(slice(None), slice(None), *steps)], tuple(range(x.ndim, windows.ndim))),)
+
+
 class MaxPool(OpRun):
-    """The maximum over windows as docs/Numerics.md has it: NaN when one is in the window. No padding, as drawn here."""
+    """The maximum over windows as docs/Semantics.md has it."""
 
     def _run(self, x, kernel_shape=None, strides=None, **_):
-        axes = tuple(range(2, x.ndim))
-        windows = np.lib.stride_tricks.sliding_window_view(x, kernel_shape, axes)
-        steps = tuple(slice(None, None, s) for s in strides or [1] * len(axes))
-        return (windows[(slice(None), slice(None), *steps)].max(tuple(range(x.ndim, windows.ndim))),)
+        return pool(x, kernel_shape, strides, np.max)
+
+
+class AveragePool(OpRun):
+    """The mean over windows; the evaluator's own leaves out a NaN."""
+
+    def _run(self, x, kernel_shape=None, strides=None, **_):
+        return pool(x, kernel_shape, strides, np.mean)
 
 
 def decide(model, inputs):
     """Returns what the reference evaluator makes of the graph, or None."""
     try:
         with np.errstate(all="ignore"):
-            outputs = ReferenceEvaluator(model, new_ops=[MaxPool]).run(None, inputs)
+            outputs = ReferenceEvaluator(model, new_ops=[MaxPool, AveragePool]).run(None, inputs)
     except Exception:  # the evaluator does not take all that is valid
         return None
     return dict(zip([o.name for o in model.graph.output], map(np.asarray, outputs)))
