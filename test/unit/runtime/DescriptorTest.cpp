@@ -32,7 +32,7 @@ struct BadDescriptor {
 
 const BadDescriptor badDescriptors[] = {
     {[](Changed &c) { c.module.abi_version = 7; },
-     {"version 7", "supports version 3"}},
+     {"version 7", "supports version " + std::to_string(ONNX_AOT_ABI_VERSION)}},
     {[](Changed &c) { c.module.struct_bytes = 8; }, {"has 8 bytes"}},
     {[](Changed &c) { c.module.target = "x86_64-linux future sse2,warp"; },
      {"another processor", "lacks", "warp", "--cpu="}},
