@@ -29,6 +29,7 @@ suites=(
   custom-ops
   training
   training-losses
+  training-memory
   training-lora
   gradients
   gpu
@@ -80,6 +81,7 @@ suite() {
     custom-ops) python test/Integration/custom_ops.py ;;
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
+    training-memory) python test/Integration/training_memory.py ;;
     training-losses) python test/Integration/training_losses.py ;;
     training-lora) python test/Integration/training_lora.py ;;
     gradients) python test/Integration/gradients.py ;;

@@ -155,6 +155,8 @@ LogicalResult Compilation::generateCode() {
     options.optLevel = invocation.optLevel;
     options.strictFp = invocation.strictFp;
     options.tuning = tuning;
+    options.memory = memory;
+    options.memory.record = !invocation.reportFile.empty();
     GpuCodegenOptions gpu;
     gpu.host = options;
     gpu.emulate = invocation.device.emulate;

@@ -32,6 +32,7 @@ public:
 
   /// The programs of a training module, with sizes; empty for inference.
   llvm::ArrayRef<ArtifactProgram> getPrograms() const { return programs; }
+  llvm::ArrayRef<MemoryUse> getProgramMemory() const { return programMemory; }
   const TrainingInfo &getTraining() const { return training; }
   /// What is known once all phases have run.
   const TargetInfo &getTarget() const { return target; }
@@ -47,6 +48,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> importLoss(llvm::StringRef path);
   /// Takes the model's file into the descriptor.
   mlir::LogicalResult keepModel();
+  /// Takes what a program's state needs off the memory budget.
+  mlir::LogicalResult divideBudget(const ProgramInfo &program);
   mlir::LogicalResult emitTraining(const TrainingBuilder &builder);
 
   mlir::LogicalResult describeTarget();
@@ -87,9 +90,12 @@ private:
   std::vector<std::string> kernels;
   std::vector<mlir::OwningOpRef<mlir::ModuleOp>> programModules;
   std::vector<ArtifactProgram> programs;
+  std::vector<MemoryUse> programMemory;
   TrainingInfo training;
   /// The program at work; empty for inference.
   std::string programName;
+  /// What its arena may take.
+  MemoryOptions memory;
   /// What --emit prints of the programs.
   std::string printed;
 };

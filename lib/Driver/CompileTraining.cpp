@@ -135,7 +135,6 @@ LogicalResult Compilation::keepModel() {
 }
 
 LogicalResult Compilation::emitTraining(const TrainingBuilder &builder) {
-  training = builder.getInfo();
   if (failed(keepModel()))
     return failure();
   std::vector<InitialValue> values;
@@ -153,6 +152,33 @@ LogicalResult Compilation::emitTraining(const TrainingBuilder &builder) {
   if (written)
     return success();
   problems.add(written.takeError());
+  return failure();
+}
+
+LogicalResult Compilation::divideBudget(const ProgramInfo &program) {
+  if (invocation.memoryBudget == 0)
+    return success();
+  bool hasGradients = llvm::any_of(program.inputs, [](const Binding &input) {
+    return input.role == ONNX_AOT_ROLE_GRADIENT;
+  });
+  memory.stateBytes = 0;
+  for (const ParameterInfo &parameter : training.parameters) {
+    int64_t bytes = getTypeBytes(parameter.value.type);
+    for (int64_t size : parameter.value.dims)
+      bytes *= size;
+    int64_t copies = 1;
+    if (parameter.kind == ONNX_AOT_PARAMETER_TRAINABLE)
+      copies += int64_t(training.slots.size()) + int64_t(hasGradients);
+    memory.stateBytes += bytes * copies;
+  }
+  memory.arenaBudget = invocation.memoryBudget - memory.stateBytes;
+  if (memory.arenaBudget > 0)
+    return success();
+  problems.add("program '" + getProgramName(program.kind) + "': parameters, " +
+               (hasGradients ? "gradients, " : "") +
+               "and optimizer state alone have " + Twine(memory.stateBytes) +
+               " bytes, the memory budget is " +
+               Twine(invocation.memoryBudget));
   return failure();
 }
 
@@ -176,9 +202,14 @@ LogicalResult Compilation::runTraining() {
       {Phase::Linalg, &Compilation::lowerToLinalg},
       {Phase::Codegen, &Compilation::generateCode},
   };
+  training = (*builder)->getInfo();
   bool bad = false;
   for (TrainingProgram &program : *made) {
     programName = getProgramName(program.info.kind).str();
+    if (failed(divideBudget(program.info))) {
+      bad = true;
+      continue;
+    }
     module = std::move(program.module);
     bool isDone = false;
     for (auto [phase, step] : steps) {
@@ -210,6 +241,7 @@ LogicalResult Compilation::runTraining() {
         {program.info, *module, result.info, result.weights, std::nullopt});
     if (invocation.device.enabled)
       programs.back().device = std::move(device);
+    programMemory.push_back(std::move(result.memory));
     programModules.push_back(std::move(module));
   }
   if (bad || invocation.checkOnly)

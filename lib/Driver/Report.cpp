@@ -24,6 +24,38 @@ static llvm::json::Array listNames(llvm::ArrayRef<std::string> names) {
   return array;
 }
 
+/// Each step of a run with the bytes that are alive in it, and what these are.
+static llvm::json::Object describeMemory(const MemoryUse &memory) {
+  std::vector<int64_t> live(memory.steps.size(), 0), numbers;
+  llvm::json::Array buffers, steps;
+  // What only makes views is no step to a reader, but part of the one before.
+  int64_t count = 0;
+  for (const std::string &step : memory.steps)
+    numbers.push_back(step.empty() ? std::max<int64_t>(count, 1) - 1 : count++);
+  for (const ArenaBuffer &buffer : memory.buffers) {
+    for (int64_t step = buffer.first; step <= buffer.last; ++step)
+      live[step] += buffer.bytes;
+    buffers.push_back(
+        llvm::json::Object{{"node", fixUTF8(memory.steps[buffer.first])},
+                           {"first", numbers[buffer.first]},
+                           {"last", numbers[buffer.last]},
+                           {"offset", buffer.offset},
+                           {"bytes", buffer.bytes}});
+  }
+  int64_t peak = 0;
+  for (auto [name, bytes] : llvm::zip_equal(memory.steps, live)) {
+    peak = std::max(peak, bytes);
+    if (!name.empty())
+      steps.push_back(
+          llvm::json::Object{{"node", fixUTF8(name)}, {"live_bytes", bytes}});
+  }
+  return llvm::json::Object{{"peak_live_bytes", peak},
+                            {"natural_arena_bytes", memory.naturalBytes},
+                            {"repeated_steps", memory.repeatedSteps},
+                            {"steps", std::move(steps)},
+                            {"buffers", std::move(buffers)}};
+}
+
 /// Bytes of state and of each program, all that a training step needs beside
 /// its inputs and targets.
 static llvm::json::Object describeTraining(const Compilation &compilation) {
@@ -38,14 +70,16 @@ static llvm::json::Object describeTraining(const Compilation &compilation) {
       trainedBytes += bytes;
   }
   llvm::json::Array programs;
-  for (const ArtifactProgram &program : compilation.getPrograms())
+  for (auto [program, memory] : llvm::zip_equal(compilation.getPrograms(),
+                                                compilation.getProgramMemory()))
     programs.push_back(llvm::json::Object{
         {"name", getProgramName(program.program.kind)},
         {"arena_bytes", program.info.symbols.empty()
                             ? llvm::json::Value(program.info.arenaBytes)
                             : llvm::json::Value(nullptr)},
         {"symbols", listNames(program.info.symbols)},
-        {"outputs", listValues(program.info.outputs)}});
+        {"outputs", listValues(program.info.outputs)},
+        {"memory", describeMemory(memory)}});
   return llvm::json::Object{
       {"loss", fixUTF8(info.loss)},
       {"optimizer", fixUTF8(info.optimizer)},
@@ -100,5 +134,7 @@ void onnx_aot::printReport(const CompilerInvocation &invocation,
   };
   if (invocation.training)
     report["training"] = describeTraining(compilation);
+  else
+    report["memory"] = describeMemory(compilation.getResult().memory);
   os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
 }

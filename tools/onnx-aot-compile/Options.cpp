@@ -6,6 +6,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -150,6 +151,11 @@ struct Flags {
       "no-model", cl::cat(category),
       cl::desc("Do not keep the model in the training module: what is exported "
                "is then given the file again")};
+  cl::opt<std::string> memoryBudget{
+      "memory-budget", cl::value_desc("BYTES"), cl::cat(category),
+      cl::desc("Most memory of a training step: parameters, gradients, "
+               "optimizer state and temporary values, which are computed "
+               "again to keep it; K, M and G may follow the number")};
   cl::opt<bool> check{
       "check", cl::cat(category),
       cl::desc(
@@ -186,6 +192,24 @@ static std::pair<std::string, CustomOp> parseCustomOp(llvm::StringRef text) {
          " is not of the form DOMAIN::NAME=FUNCTION or "
          "DOMAIN::NAME=FUNCTION,SHAPE_FUNCTION");
   return {name.str(), {callee.str(), shapeCallee.str()}};
+}
+
+/// "64M": bytes, with K, M or G for powers of 1024.
+static int64_t parseBytes(const cl::opt<std::string> &flag) {
+  if (!flag.getNumOccurrences())
+    return 0;
+  llvm::StringRef text = flag;
+  unsigned shift = llvm::StringSwitch<unsigned>(text.take_back())
+                       .CaseLower("k", 10)
+                       .CaseLower("m", 20)
+                       .CaseLower("g", 30)
+                       .Default(0);
+  int64_t value = 0;
+  if ((shift ? text.drop_back() : text).getAsInteger(10, value) || value <= 0 ||
+      value > (INT64_MAX >> shift))
+    fail("--" + flag.ArgStr + "=" + text +
+         " is no number of bytes (such as 300000000 or 64M)");
+  return value << shift;
 }
 
 /// The flags that only training has.
@@ -226,6 +250,7 @@ static std::optional<TrainingOptions> readTraining(const Flags &flags) {
   wantsTraining(flags.clipNorm);
   wantsTraining(flags.clipValue);
   wantsTraining(flags.noModel);
+  wantsTraining(flags.memoryBudget);
   return std::nullopt;
 }
 
@@ -278,6 +303,7 @@ CompilerInvocation onnx_aot::parseCommandLine(int argc, char **argv) {
   }
   invocation.libraries.assign(flags.libraries.begin(), flags.libraries.end());
   invocation.training = readTraining(flags);
+  invocation.memoryBudget = parseBytes(flags.memoryBudget);
   invocation.dumpDirectory = flags.dumpPhases;
   invocation.reportFile = flags.report;
   invocation.checkOnly = flags.check;

@@ -44,6 +44,9 @@ struct CompilerInvocation {
   std::vector<std::string> libraries;
   /// Compile programs that train the model.
   std::optional<TrainingOptions> training;
+  /// Most bytes of state and temporary values of a training step; 0 for any
+  /// number.
+  int64_t memoryBudget = 0;
   /// Folder that receives the result of every phase.
   std::string dumpDirectory;
   /// File that receives what was done, as JSON.

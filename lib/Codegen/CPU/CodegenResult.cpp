@@ -65,6 +65,30 @@ static LogicalResult readWeights(ModuleOp module, ArrayAttr weights,
   return success();
 }
 
+/// What passes noted for a report; a file may say anything.
+static MemoryUse readMemory(ModuleOp module) {
+  MemoryUse memory;
+  auto readNumber = [&](StringRef name) -> int64_t {
+    auto number = module->getAttrOfType<IntegerAttr>(name);
+    return number && number.getType().isInteger(64) ? number.getInt() : 0;
+  };
+  memory.naturalBytes = readNumber(kNaturalBytesAttr);
+  memory.repeatedSteps = readNumber(kRepeatedAttr);
+  if (auto steps = module->getAttrOfType<ArrayAttr>(kStepsAttr))
+    for (Attribute step : steps)
+      if (auto name = dyn_cast<StringAttr>(step))
+        memory.steps.push_back(name.getValue().str());
+  auto numbers = module->getAttrOfType<DenseI64ArrayAttr>(kBuffersAttr);
+  if (!numbers)
+    return memory;
+  int64_t count = memory.steps.size();
+  for (ArrayRef<int64_t> rest = numbers; rest.size() >= 4;
+       rest = rest.drop_front(4))
+    if (rest[0] >= 0 && rest[0] <= rest[1] && rest[1] < count)
+      memory.buffers.push_back({rest[0], rest[1], rest[2], rest[3]});
+  return memory;
+}
+
 FailureOr<CodegenResult> onnx_aot::getCodegenResult(ModuleOp module) {
   auto weights = module->getAttrOfType<ArrayAttr>(kWeightsAttr);
   if (!weights || !module->hasAttr(kInputsAttr))
@@ -88,5 +112,6 @@ FailureOr<CodegenResult> onnx_aot::getCodegenResult(ModuleOp module) {
   if (auto arena = module->getAttrOfType<IntegerAttr>(kArenaBytesAttr))
     if (arena.getType().isInteger(64))
       result.info.arenaBytes = arena.getInt();
+  result.memory = readMemory(module);
   return result;
 }

@@ -55,7 +55,7 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
   }
   manager.addPass(createExternalizeConstants());
   // 4. Buffers, each at its place.
-  addBufferSteps(manager);
+  addBufferSteps(manager, options.memory);
   // 5. Write the kernels for the buffers they got.
   EmitKernelsOptions emit;
   emit.vectorBytes = options.target.vectorBytes;

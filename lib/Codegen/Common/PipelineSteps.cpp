@@ -25,12 +25,21 @@ void onnx_aot::addEntrySteps(OpPassManager &manager) {
   manager.addPass(createCanonicalizerPass());
 }
 
-void onnx_aot::addBufferSteps(OpPassManager &manager) {
+void onnx_aot::addBufferSteps(OpPassManager &manager,
+                              const MemoryOptions &options) {
+  if (options.arenaBudget > 0) {
+    RecomputeLaunchesOptions recompute;
+    recompute.budget = options.arenaBudget;
+    recompute.state = options.stateBytes;
+    manager.addPass(createRecomputeLaunches(recompute));
+  }
   manager.addPass(createBufferizeEntry());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   // Sizes are SSA values of the symbols now: place the buffers.
   manager.addPass(memref::createResolveShapedTypeResultDimsPass());
-  manager.addPass(createPlanBuffers());
+  PlanBuffersOptions plan;
+  plan.record = options.record;
+  manager.addPass(createPlanBuffers(plan));
   manager.addPass(createCanonicalizerPass());
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -43,14 +44,20 @@ struct Slot {
 };
 
 struct PlanBuffers : onnx_aot::impl::PlanBuffersBase<PlanBuffers> {
+  using PlanBuffersBase::PlanBuffersBase;
+
   void runOnOperation() override {
     entry = getEntry(getOperation());
     if (!entry)
       return;
     resolveEntryDims(entry);
     builder.emplace(OpBuilder::atBlockBegin(&entry.getBody().front()));
+    if (record)
+      recordSteps();
     collectBuffers();
     int64_t staticBytes = placeStaticBuffers();
+    if (record)
+      recordBuffers();
     Value total = placeDynamicBuffers(staticBytes);
     buildPlanFunction(entry, total);
     if (std::optional<int64_t> bytes = getConstantIntValue(total))
@@ -107,6 +114,34 @@ private:
     return false;
   }
 
+  /// The nodes of the steps, by position; what only makes views has none.
+  void recordSteps() {
+    SmallVector<Attribute> names;
+    for (Operation &op : entry.getBody().front()) {
+      StringRef name;
+      if (!isMemoryEffectFree(&op) && !isa<memref::AllocOp>(op))
+        op.getLoc()->walk([&](Location loc) {
+          auto named = dyn_cast<NameLoc>(loc);
+          if (!named)
+            return WalkResult::advance();
+          name = named.getName().getValue();
+          return WalkResult::interrupt();
+        });
+      names.push_back(builder->getStringAttr(name));
+    }
+    getOperation()->setAttr(kStepsAttr, builder->getArrayAttr(names));
+  }
+
+  void recordBuffers() {
+    SmallVector<int64_t> numbers;
+    for (const Buffer &buffer : buffers)
+      if (!buffer.dynamicBytes && buffer.last >= 0)
+        numbers.append(
+            {buffer.first, buffer.last, buffer.offset, buffer.bytes});
+    getOperation()->setAttr(kBuffersAttr,
+                            builder->getDenseI64ArrayAttr(numbers));
+  }
+
   void collectBuffers() {
     BufferViewFlowAnalysis aliases(entry);
     DenseMap<Operation *, int64_t> order;
@@ -127,6 +162,9 @@ private:
       buffer.alloc = alloc;
       for (Value alias : views)
         for (Operation *user : alias.getUsers()) {
+          // What makes a view touches no memory; the view is an alias, too.
+          if (isa<ViewLikeOpInterface>(user) && isMemoryEffectFree(user))
+            continue;
           int64_t index = order.lookup(block.findAncestorOpInBlock(*user));
           buffer.first = std::min(buffer.first, index);
           buffer.last = std::max(buffer.last, index);

@@ -27,7 +27,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   ExternalizeConstantsOptions constants;
   constants.maxInline = 0;
   manager.addPass(createExternalizeConstants(constants));
-  addBufferSteps(manager);
+  addBufferSteps(manager, options.host.memory);
   // 2. Copies and fills are kernels too.
   manager.addPass(createOutlineBufferOps());
   manager.addPass(createJoinLaunches());

@@ -27,6 +27,26 @@ func.func @main(%rt: !llvm.ptr, %weights: memref<?xi8>, %arena: memref<?xi8>, %y
 
 // -----
 
+// A view that is made early is no use of its buffer: both have one place.
+// CHECK: module attributes {{.*}}codegen.arena_bytes = 256 : i64
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: memref.view %{{[a-z0-9]+}}[%c0][] : memref<?xi8> to memref<64xf32>
+module attributes {abi.inputs = [], abi.outputs = []} {
+func.func @main(%rt: !llvm.ptr, %weights: memref<?xi8>, %arena: memref<?xi8>, %y: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %b = memref.alloc() : memref<64xf32>
+  %early = memref.expand_shape %b [[0, 1]] output_shape [8, 8] : memref<64xf32> into memref<8x8xf32>
+  %a = memref.alloc() : memref<64xf32>
+  linalg.fill ins(%zero : f32) outs(%a : memref<64xf32>)
+  memref.copy %a, %y : memref<64xf32> to memref<64xf32>
+  linalg.fill ins(%zero : f32) outs(%early : memref<8x8xf32>)
+  memref.copy %b, %y : memref<64xf32> to memref<64xf32>
+  return
+}
+}
+
+// -----
+
 // A check that the symbols alone decide is the plan's: it answers with a number,
 // the text of which stands at the module. So does a product that overflows.
 // CHECK: module attributes {{.*}}codegen.plan_checks = ["n is too small", {{.*}}, "a size does not fit 63 bits"]

@@ -32,6 +32,15 @@ constexpr llvm::StringLiteral kWeightsAttr = "codegen.weights";
 constexpr llvm::StringLiteral kWeightBytesAttr = "codegen.weight_bytes";
 /// On the module: the arena's size when it is a constant.
 constexpr llvm::StringLiteral kArenaBytesAttr = "codegen.arena_bytes";
+/// On the module where a budget made the arena smaller: its size without, and
+/// how many steps are repeated.
+constexpr llvm::StringLiteral kNaturalBytesAttr = "codegen.natural_bytes";
+constexpr llvm::StringLiteral kRepeatedAttr = "codegen.repeated_steps";
+/// On the module where it is asked for: the nodes of the entry's steps
+/// (ArrayAttr of texts), and first step, last step, offset and bytes of each
+/// buffer in the arena, one after the other (DenseI64Array).
+constexpr llvm::StringLiteral kStepsAttr = "codegen.steps";
+constexpr llvm::StringLiteral kBuffersAttr = "codegen.buffers";
 /// On the module: why main.plan may refuse the symbols (ArrayAttr of texts).
 constexpr llvm::StringLiteral kPlanChecksAttr = "codegen.plan_checks";
 

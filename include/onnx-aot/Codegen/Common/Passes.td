@@ -119,6 +119,36 @@ def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def RecomputeLaunches : Pass<"codegen-recompute-launches", "::mlir::ModuleOp"> {
+  let summary = "Compute values again instead of keeping them, to fit a budget";
+  let description = [{
+    Requires an entry of launches on tensors, with sizes that are constants where
+    a budget is given. Guarantees that the arena which the passes behind it plan
+    has at most `budget` bytes, or fails with the least that was reached. What a
+    run computes does not change by a bit: the same kernels run on the same
+    values, some of them twice.
+
+    ```mlir
+    %a = kernel.launch @f(%x) into(%0)
+    %b = kernel.launch @g(%a) into(%1)
+    ...                              // %a lies idle while most memory is used
+    %e = kernel.launch @h(%a, %d) into(%2)
+    // becomes
+    %a = kernel.launch @f(%x) into(%0)
+    %b = kernel.launch @g(%a) into(%1)
+    ...
+    %c = kernel.launch @f(%x) into(%3)
+    %e = kernel.launch @h(%c, %d) into(%2)
+    ```
+  }];
+  let options = [
+    Option<"budget", "budget", "int64_t", "0",
+           "Most bytes of the arena; 0 for any number">,
+    Option<"state", "state", "int64_t", "0",
+           "Bytes of the caller's budget that are spoken for, for messages">
+  ];
+}
+
 def BufferizeEntry : Pass<"codegen-bufferize-entry", "::mlir::ModuleOp"> {
   let summary = "Bufferize the entry function, not the kernels";
   let description = [{
@@ -139,6 +169,10 @@ def PlanBuffers : Pass<"codegen-plan-buffers", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"record", "record", "bool", "false",
+           "Note the steps and the buffers on the module, for reports">
+  ];
 }
 
 def LowerCalls : Pass<"codegen-lower-calls", "::mlir::ModuleOp"> {

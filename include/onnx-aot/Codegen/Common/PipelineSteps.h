@@ -3,6 +3,8 @@
 #ifndef ONNX_AOT_CODEGEN_COMMON_PIPELINESTEPS_H
 #define ONNX_AOT_CODEGEN_COMMON_PIPELINESTEPS_H
 
+#include "onnx-aot/Codegen/Pipeline.h"
+
 #include "mlir/Pass/PassManager.h"
 
 namespace onnx_aot {
@@ -14,8 +16,8 @@ void addFusionSteps(mlir::OpPassManager &manager);
 void addEntrySteps(mlir::OpPassManager &manager);
 
 /// Buffers, with results written where they are wanted, each at its place in
-/// the arena.
-void addBufferSteps(mlir::OpPassManager &manager);
+/// the arena, which keeps the budget.
+void addBufferSteps(mlir::OpPassManager &manager, const MemoryOptions &options);
 
 } // namespace onnx_aot
 
