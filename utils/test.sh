@@ -29,6 +29,7 @@ suites=(
   custom-ops
   training
   training-losses
+  training-parity
   training-memory
   training-lora
   gradients
@@ -58,7 +59,7 @@ for argument; do
     *) chosen+=("$argument") ;;
   esac
 done
-[ -z "$full" ] || suites+=(sanitizers-full levels ulp-full gpu-training-full gpu-conformance-full docs fashion-mnist conformance-full conformance-dynamic)
+[ -z "$full" ] || suites+=(sanitizers-full levels ulp-full gpu-training-full gpu-conformance-full training-parity-full docs fashion-mnist conformance-full conformance-dynamic)
 [ ${#chosen[@]} -eq 0 ] || suites=("${chosen[@]}")
 
 # Each suite is a command whose last line is "N passed, N failed".
@@ -81,6 +82,8 @@ suite() {
     custom-ops) python test/Integration/custom_ops.py ;;
     graphs) python test/Integration/graphs.py ;;
     training) python test/Integration/training.py ;;
+    training-parity) python test/Integration/training_parity.py --sample --jobs "$jobs" ;;
+    training-parity-full) python test/Integration/training_parity.py --jobs "$jobs" ;;
     training-memory) python test/Integration/training_memory.py ;;
     training-losses) python test/Integration/training_losses.py ;;
     training-lora) python test/Integration/training_lora.py ;;
