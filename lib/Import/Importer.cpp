@@ -111,6 +111,13 @@ static OwningOpRef<ModuleOp> importModel(ImportContext &context) {
   if (failed(readModel(context)))
     return {};
   const ::onnx::GraphProto &graph = context.storage->model.graph();
+  // Names are asked for where the model is trained. Inference has no use for
+  // the algorithm, by ONNX's definition.
+  if (context.options.nameInitializers &&
+      context.storage->model.training_info_size() > 0)
+    emitWarning(loc) << "the training algorithm in this file (training_info) "
+                        "is not used: training follows the loss and the "
+                        "optimizer that are chosen here";
   if (!graph.name().empty() &&
       StringRef(graph.name()).find('\0') == StringRef::npos)
     module->setSymName(graph.name());

@@ -361,9 +361,7 @@ void TrainingBuilder::Program::buildOptimizer() {
   SmallVector<Value> gradients(numParameters());
   for (unsigned i = 0; i < numParameters(); ++i) {
     const ParameterInfo &parameter = parameterInfo(i);
-    Type element = parameter.value.type == ONNX_AOT_FLOAT64
-                       ? Type(builder->getF64Type())
-                       : Type(builder->getF32Type());
+    Type element = owner.initialValues[i].getElementType();
     // State keeps its place in the list, so that `parameter` finds the others.
     addInput(RankedTensorType::get(parameter.value.dims, element),
              parameter.value.name, {ONNX_AOT_ROLE_PARAMETER, int32_t(i)});

@@ -109,14 +109,20 @@ LogicalResult TrainingBuilder::chooseParameters(ModuleOp model) {
   if (failed(chosen))
     return failure();
   NameFilter noDecay = cantFail(NameFilter::create(options.noDecay));
+  bool isRefused = false;
   for (auto &[initializer, kind] : *chosen) {
     auto type = cast<RankedTensorType>(initializer.op.getType());
     std::optional<OnnxAotType> abiType = getAbiType(type.getElementType());
     if (!abiType ||
         (kind == ONNX_AOT_PARAMETER_TRAINABLE &&
-         !type.getElementType().isF32() && !type.getElementType().isF64()))
-      return emitError(initializer.op.getLoc(), "an initializer of type ")
-             << type << " cannot be trained (supported: float and double)";
+         !type.getElementType().isF32() && !type.getElementType().isF64())) {
+      isRefused = true;
+      emitError(initializer.op.getLoc(), "initializer '")
+          << initializer.name << "' of type " << type
+          << " cannot be trained (supported: float and double; --frozen leaves "
+             "it as it is)";
+      continue;
+    }
     ParameterInfo parameter;
     parameter.value.name = initializer.name;
     parameter.value.type = *abiType;
@@ -127,6 +133,8 @@ LogicalResult TrainingBuilder::chooseParameters(ModuleOp model) {
     info.parameters.push_back(std::move(parameter));
     initialValues.push_back(initializer.op.getValue());
   }
+  if (isRefused)
+    return failure();
   for (AdapterInfo &adapter : info.adapters)
     for (auto [index, parameter] : llvm::enumerate(info.parameters)) {
       if (parameter.value.name == getAdapterName(adapter, "A"))

@@ -591,6 +591,57 @@ REFUSALS = {
     "classes": (["--train", "--loss=cross-entropy:weight=1/2"], "2 class weights"),
     "target": (["--train", "--loss=mse:target=x"], "target 'x'", "already an input"),
 }
+def half_model(kind):
+    """y = Cast(w) * x + b, with w in half precision."""
+    numpy_type = helper.tensor_dtype_to_np_dtype(kind)
+    values = {"w": np.array([0.5, 2, -1]).astype(numpy_type), "b": np.array([1, 0, 1], np.float32)}
+    return model_of([("Cast", ["w"], ["c"], {"to": onnx.TensorProto.FLOAT}), ("Mul", ["x", "c"], ["a"], {}),
+                     ("Add", ["a", "b"], ["y"], {})], [("x", (2, 3))], [("y", (2, 3))], values)
+
+
+@test("half")
+def half(context):
+    """Parameters of half precision are refused by name and type; frozen they are constants like others."""
+    x, target = np.float32([[1, 2, 3], [4, 5, 6]]), np.float32([[0, 1, 0], [1, 0, 1]])
+    for kind, text in ((onnx.TensorProto.FLOAT16, "tensor<3xf16>"), (onnx.TensorProto.BFLOAT16, "tensor<3xbf16>")):
+        model = half_model(kind)
+        check_refusal(context, ["--train", "--loss=mse"], f"'w' of type '{text}' cannot be trained", "--frozen", model=model)
+        module = context.compile(model, "--loss=mse", "--optimizer=sgd", "--frozen=w")
+        assert module.names == ["b"]
+        error = np.float32([0.5, 2, -1]) * x + np.float32([1, 0, 1]) - target
+        assert np.isclose(module.fused_step({"x": x, "target": target}, 0.1), (error ** 2).mean(), rtol=1e-6)
+        assert np.allclose(module["b"], [1, 0, 1] - 0.1 * 2 * error.sum(0) / error.size, rtol=1e-6)
+
+
+@test("half/statistics")
+def half_statistics(context):
+    """Running statistics of another type than the parameters are state of that type, in all programs."""
+    values = {"s": np.ones(3, np.float32), "b": np.zeros(3, np.float32), "m": np.zeros(3, np.float16),
+              "v": np.ones(3, np.float16)}
+    model = model_of([("BatchNormalization", ["x", "s", "b", "m", "v"], ["y", "m2", "v2"], {"training_mode": 1})],
+                     [("x", (4, 3))], [("y", (4, 3))], values)
+    module = context.compile(model, "--loss=mse", "--optimizer=sgd", "--clip-norm=1")
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    module.train_step({"x": x, "target": x})
+    module.update_step(0.1)
+    assert np.allclose(module["m"].astype(np.float32), 0.1 * x.mean(0), rtol=1e-2), module["m"]
+
+
+@test("training info")
+def training_info(context):
+    """An algorithm that the file holds itself is left out of what is trained, and that is said; inference ignores it."""
+    model = mlp()[0]
+    info = model.training_info.add()
+    info.algorithm.name = "step"
+    info.algorithm.node.append(helper.make_node("Identity", ["0.bias"], ["new"]))
+    info.algorithm.output.append(helper.make_tensor_value_info("new", onnx.TensorProto.FLOAT, [32]))
+    info.update_binding.add(key="0.bias", value="new")
+    status, text, _ = context.invoke(model, "--train", "--loss=mse")
+    assert status == 0 and "training_info) is not used" in text, text
+    status, text, _ = context.invoke(model)
+    assert status == 0 and not text, text
+
+
 for _name, _refusal in REFUSALS.items():
     test(f"refused/{_name}")(lambda context, r=_refusal: check_refusal(context, *r))
 

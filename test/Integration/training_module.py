@@ -60,7 +60,7 @@ def read_safetensors(path):
     size, = struct.unpack("<Q", data[:8])
     header = json.loads(data[8:8 + size])
     metadata = header.pop("__metadata__", {})
-    types = {"F64": np.float64, "F32": np.float32, "U8": np.uint8}
+    types = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "U8": np.uint8}
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
