@@ -184,6 +184,15 @@ CASES = [
          [(dict(x=f32(1, 2, 1), n=i64(3), signal=f32(1, 2, 1), frame=i64(1)),
            dict(y=np.array([[[1, 0], [-0.5, -3**0.5 / 2], [-0.5, 3**0.5 / 2]]], np.float32),
                 z=np.array([[[[0, 0]], [[1, 0]]]], np.float32)))]),
+    Case("no elements beside sizes that only the run knows", """
+      g (float[A, 5, 0, B] x, float[1, 7] c) => (float[D, E, F, G] y) {
+        first = Constant <value = int64[1] {9}> ()
+        last = Constant <value = int64[1] {-1}> ()
+        axis = Constant <value = int64[1] {0}> ()
+        s = Slice (x, first, last, axis, last)
+        m = Max (c, s)
+        y = Softsign (m)
+      }""", [dict(x=f32(2, 5, 0, 7), c=f32(1, 7)), dict(x=f32(12, 5, 0, 1), c=f32(1, 7))]),
     Case("slice of any number of axes", """
       g (float[A, B, C] x, int64[N] starts, int64[N] ends, int64[N] axes, int64[N] steps) => (float[D, E, F] y) {
         y = Slice (x, starts, ends, axes, steps)

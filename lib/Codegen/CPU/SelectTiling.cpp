@@ -319,7 +319,7 @@ private:
     int64_t points = 1;
     for (unsigned dim : domain.getParallelDims()) {
       if ((int)dim == tiling.laneDim || ShapedType::isDynamic(sizes[dim]) ||
-          sizes[dim] == 1 || points * sizes[dim] > kMaxUnrolled || isRead(dim))
+          sizes[dim] <= 1 || points * sizes[dim] > kMaxUnrolled || isRead(dim))
         continue;
       points *= sizes[dim];
       tiling.unrolled.push_back(dim);
@@ -380,6 +380,9 @@ private:
   /// Cuts dimensions of constant size into tasks, then those that only the run
   /// knows: these may be 1, and nothing that is free to be long may stay whole.
   void chooseBlocks() {
+    // Nothing is to be done.
+    if (llvm::is_contained(sizes, 0))
+      return;
     int64_t points = 1;
     for (unsigned dim = 0; dim < domain.getNumDims(); ++dim)
       if (domain.isReductionDim(dim) || !ShapedType::isDynamic(sizes[dim]))
