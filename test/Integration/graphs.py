@@ -42,6 +42,25 @@ def i64(value):
     return np.array(value, np.int64)
 
 
+def u8(*shape, start=0):
+    return f32(*shape, start=start).astype(np.uint8)
+
+
+def quantized_product(rows, by_row, results):
+    """Inputs of a QLinearMatMul with so many scales by row for a and for y."""
+    return dict(a=u8(rows, 4, start=3), sa=f32(by_row, start=1) / 8, za=u8(by_row, start=2),
+                b=(f32(4, 3) - 5).astype(np.int8), sb=f32(3, start=1) / 16, zb=np.array([1, 0, 2], np.int8),
+                sy=f32(results, start=1) / 4, zy=u8(results, start=100))
+
+
+def numpy_product(given):
+    """What QLinearMatMul makes of that: all numbers are exact in float32."""
+    a, b, y = ((given[n].astype(np.float64) for n in names) for names in (("a", "sa", "za"), ("b", "sb", "zb"), ("sy", "zy")))
+    (a, sa, za), (b, sb, zb), (sy, zy) = a, b, y
+    real = ((a - za[:, None]) * sa[:, None]) @ ((b - zb) * sb)
+    return np.clip(np.round(real / sy[:, None]) + zy[:, None], 0, 255).astype(np.uint8)
+
+
 CASES = [
     Case("sequence positions", """
       g (float[N, M] a, float[K, M] b, int64 at, int64 put, int64 gone) => (float[P, Q] y, int64 n) {
@@ -193,6 +212,35 @@ CASES = [
         m = Max (c, s)
         y = Softsign (m)
       }""", [dict(x=f32(2, 5, 0, 7), c=f32(1, 7)), dict(x=f32(12, 5, 0, 1), c=f32(1, 7))]),
+    Case("pads of any number of axes", """
+      g (float[A, B, C] x, int64[P] pads, int64[N] axes) => (float[D, E, F] y, float[G, H, I] z) {
+        y = Pad (x, pads, , axes)
+        z = Pad <mode = "reflect"> (x, pads, , axes)
+      }""", [dict(x=f32(3, 3, 3), pads=i64(pads), axes=i64(axes)) for pads, axes in (
+          ([1, 2], [1]), ([1, 0, 2, 1], [0, -1]), ([2, 1, 0, 1, 1, 0], [2, 1, 0]), ([], []))],
+         [(dict(x=f32(3, 3, 3), pads=i64(pads), axes=i64(axes)), why) for pads, axes, why in (
+             ([1, 2, 3], [1], "two numbers for each axis"), ([1, 2], [3], "axis is out of range"),
+             ([1, 2], [-4], "axis is out of range"))]),
+    Case("addresses of any length", """
+      g (float[A, B] x, int64[N, D] at, float[N, B] u) => (float[A, B] y) { y = ScatterND (x, at, u) }""",
+         [dict(x=f32(3, 2), at=i64([[2], [0]]), u=f32(2, 2, start=9))],
+         [(dict(x=f32(3, 2), at=i64([[3], [0]]), u=f32(2, 2)), "out of range")]),
+    Case("zero points of any length", """
+      g (uint8[M, K] a, uint8[K, N] b, uint8[Z] za, uint8[U] zb) => (int32[P, Q] y) {
+        y = MatMulInteger (a, b, za, zb)
+      }""", [], [(dict(a=u8(2, 3), b=u8(3, 2), za=za, zb=zb), "zero point does not fit")
+                 for za, zb in ((u8(3), u8(1)), (u8(1), u8(3)))],
+         [(dict(a=u8(m, 3), b=u8(3, 2, start=5), za=za, zb=zb),
+           dict(y=(u8(m, 3).astype(np.int32) - za.reshape(-1, 1)) @ (u8(3, 2, start=5).astype(np.int32) - zb)))
+          for m, za, zb in ((2, u8(1, start=3), u8(1, start=4)), (2, u8(2, start=3), u8(2, start=4)), (1, u8(1, start=9), u8(2)))]),
+    Case("scales of any length", """
+      g (uint8[M, K] a, float[S] sa, uint8[Z] za, int8[K, N] b, float[T] sb, int8[U] zb, float[V] sy, uint8[W] zy)
+          => (uint8[P, Q] y) { y = QLinearMatMul (a, sa, za, b, sb, zb, sy, zy) }""", [],
+         [(quantized_product(1, 2, 1), "not fit|as many elements"), (quantized_product(1, 1, 3), "not fit|as many elements"),
+          (quantized_product(2, 3, 2), "not fit|as many elements")],
+         [(given, dict(y=numpy_product(given)))
+          for given in (quantized_product(2, 1, 1), quantized_product(2, 2, 2), quantized_product(2, 1, 2),
+                        quantized_product(1, 1, 1))]),
     Case("slice of any number of axes", """
       g (float[A, B, C] x, int64[N] starts, int64[N] ends, int64[N] axes, int64[N] steps) => (float[D, E, F] y) {
         y = Slice (x, starts, ends, axes, steps)

@@ -104,6 +104,10 @@ for delimiter, limit in (("", None), (" ", None), (", ", 1), (None, 1), ("ab", 0
       g (string[A, B] x) => (string[A, B, C] y, int64[A, B] z) {{ y, z = StringSplit {f"<{both}>" if both else ""} (x) }}""",
          dict(x=words(["a, b, c", " a  b\u3000c ", ""], ["abab", "x,y", "\tq"])), dict(x=words(["", "", ""])),
          dict(x=words(["a"])))
+case("a row of unknown sizes", """
+  g (string[A, B] x) => (string[C, D] y) {
+    y = StringNormalizer <case_change_action: string = "UPPER", is_case_sensitive: int = 1, stopwords: strings = ["monday"]> (x)
+  }""", dict(x=words(["monday", "b", "ape"])), errors=[(dict(x=words(["a"], ["b"])), "one row"), (dict(x=np.zeros((0, 2), "U1")), "one row")])
 case("StringNormalizer", """
   g (string[N] x) => (string[A] y, string[B] z, string[C] w) {
     y = StringNormalizer <case_change_action: string = "UPPER", is_case_sensitive: int = 1, stopwords: strings = ["monday"]> (x)

@@ -1,6 +1,7 @@
 //===- MatMul.cpp - lower matrix products ---------------------------------===//
 
 #include "Contraction.h"
+#include "ShapeScalars.h"
 #include "ZeroPoints.h"
 
 using namespace mlir;
@@ -306,24 +307,24 @@ struct LowerMatMulInteger : OnnxLowering<onnx::MatMulIntegerOp> {
         zero && !isZeroConstant(op.getAZeroPoint())) {
       onnx::Shape zeroShape = *onnx::getShape(op.getAZeroPoint());
       // One zero point per row: a column beside the matrix.
-      std::optional<int64_t> row;
-      if (zeroShape.size() == 1 && !zeroShape[0].isStatic(1))
-        row = aShape.size() - 2;
-      if (zeroShape.size() > aShape.size() ||
-          (row && (*row < 0 || zeroShape[0] != aShape[*row])))
+      if (zeroShape.size() == 1 && !zeroShape[0].isStatic(1)) {
+        zeroShape.push_back(onnx::Dim::constant(op.getContext(), 1));
+        zero = makeColumn(rewriter, loc, zero);
+      }
+      if (!mayBroadcast(zeroShape, aShape))
         return unsupported(op, "a_zero_point does not fit a (supported: one "
                                "element, or one per row)");
-      a = subtractZeroPoint(rewriter, loc, a, aShape, zero, zeroShape, row,
+      a = subtractZeroPoint(rewriter, op, a, aShape, zero, zeroShape,
                             aUnsigned);
       aUnsigned = false;
     }
     if (Value zero = adaptor.getBZeroPoint();
         zero && !isZeroConstant(op.getBZeroPoint())) {
       onnx::Shape zeroShape = *onnx::getShape(op.getBZeroPoint());
-      if (zeroShape.size() > bShape.size())
+      if (!mayBroadcast(zeroShape, bShape))
         return unsupported(op, "b_zero_point does not fit b");
-      b = subtractZeroPoint(rewriter, loc, b, bShape, zero, zeroShape,
-                            std::nullopt, bUnsigned);
+      b = subtractZeroPoint(rewriter, op, b, bShape, zero, zeroShape,
+                            bUnsigned);
       bUnsigned = false;
     }
     ProductBuilder product(rewriter, loc,
@@ -335,19 +336,53 @@ struct LowerMatMulInteger : OnnxLowering<onnx::MatMulIntegerOp> {
   }
 
 private:
-  /// tensor - zero in 16 bits, exact for 8-bit operands. The zero point lies
-  /// along dimension `row` where one is given, else it broadcasts.
-  static Value subtractZeroPoint(OpBuilder &builder, Location loc, Value tensor,
-                                 const onnx::Shape &shape, Value zero,
-                                 const onnx::Shape &zeroShape,
-                                 std::optional<int64_t> row, bool isUnsigned) {
-    int64_t rank = shape.size();
+  static Value makeColumn(OpBuilder &builder, Location loc, Value list) {
+    auto type = cast<RankedTensorType>(list.getType());
+    SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, list);
+    sizes.push_back(builder.getIndexAttr(1));
+    return tensor::ExpandShapeOp::create(
+        builder, loc,
+        RankedTensorType::get({type.getDimSize(0), 1}, type.getElementType()),
+        list, SmallVector<ReassociationIndices>{{0, 1}}, sizes);
+  }
+
+  /// Whether a zero point may fit a tensor without making it larger.
+  static bool mayBroadcast(ArrayRef<onnx::Dim> zero,
+                           ArrayRef<onnx::Dim> tensor) {
+    if (zero.size() > tensor.size())
+      return false;
+    return llvm::all_of(llvm::zip_equal(zero, tensor.take_back(zero.size())),
+                        [](auto pair) {
+                          auto [own, other] = pair;
+                          return own == other || !own.isStatic() ||
+                                 own.isStatic(1) || !other.isStatic();
+                        });
+  }
+
+  /// tensor - zero in 16 bits, exact for 8-bit operands. The zero point
+  /// broadcasts; where only the run knows its sizes, the run checks them.
+  static Value subtractZeroPoint(OpBuilder &builder, Operation *op,
+                                 Value tensor, const onnx::Shape &shape,
+                                 Value zero, const onnx::Shape &zeroShape,
+                                 bool isUnsigned) {
+    Location loc = op->getLoc();
+    int64_t rank = shape.size(), offset = rank - zeroShape.size();
     SmallVector<OpFoldResult> sizes = getRuntimeSizes(builder, loc, tensor);
-    BroadcastOperand operand{zero, AffineMap()};
-    if (row)
-      operand.map = AffineMap::get(rank, 0, builder.getAffineDimExpr(*row));
-    else
-      operand = broadcastOperand(builder, loc, zero, zeroShape, shape, sizes);
+    IndexBuilder b(builder, loc);
+    for (auto [i, size] :
+         llvm::enumerate(getRuntimeSizes(builder, loc, zero))) {
+      if (zeroShape[i] == shape[offset + i] || zeroShape[i].isStatic(1))
+        continue;
+      Value own = b.get(size);
+      Value isOne = b.compare(arith::CmpIPredicate::eq, own, b.constant(1));
+      Value fits =
+          b.compare(arith::CmpIPredicate::eq, own, b.get(sizes[offset + i]));
+      createCheck(builder, op,
+                  builder.createOrFold<arith::OrIOp>(loc, isOne, fits),
+                  "a zero point does not fit its operand");
+    }
+    BroadcastOperand operand =
+        broadcastOperand(builder, loc, zero, zeroShape, shape, sizes);
     Type wide = builder.getI16Type();
     return createPointwise(
         builder, loc,

@@ -116,20 +116,23 @@ struct LowerScatterND : OnnxLowering<onnx::ScatterNDOp> {
     }
     auto indexType = cast<RankedTensorType>(indices.getType());
     int64_t outer = indexType.getRank() - 1;
-    if (outer < 0 || indexType.isDynamicDim(outer))
-      return unsupported(op, "the last dimension of indices must be static");
-    int64_t depth = indexType.getDimSize(outer);
-    IndexBuilder outside(rewriter, loc);
     SmallVector<OpFoldResult> dataSizes = getRuntimeSizes(rewriter, loc, data);
+    int64_t depth =
+        outer + static_cast<int64_t>(dataSizes.size()) -
+        cast<RankedTensorType>(adaptor.getUpdates().getType()).getRank();
+    if (outer < 0 || depth < 1 ||
+        depth > static_cast<int64_t>(dataSizes.size()))
+      return unsupported(op,
+                         "the rank of updates does not fit data and indices");
+    IndexBuilder outside(rewriter, loc);
+    checkSize(rewriter, op, indices, outer, rewriter.getIndexAttr(depth),
+              "indices and the ranks of data and updates");
     SmallVector<OpFoldResult> expected =
         getRuntimeSizes(rewriter, loc, indices);
     expected.pop_back();
     llvm::append_range(expected, ArrayRef(dataSizes).drop_front(depth));
     SmallVector<OpFoldResult> updateSizes =
         getRuntimeSizes(rewriter, loc, adaptor.getUpdates());
-    if (expected.size() != updateSizes.size())
-      return unsupported(op,
-                         "the rank of updates does not fit data and indices");
     for (auto [want, got] : llvm::zip_equal(expected, updateSizes))
       createCheck(rewriter, op,
                   outside.compare(arith::CmpIPredicate::eq, outside.get(want),

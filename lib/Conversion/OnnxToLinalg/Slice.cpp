@@ -375,20 +375,22 @@ struct LowerPad : OnnxLowering<onnx::PadOp> {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(adaptor.getData().getType());
     auto pads = dyn_cast<RankedTensorType>(adaptor.getPads().getType());
-    if (!pads || !pads.hasStaticShape())
-      return unsupported(op,
-                         "the number of pads must be known at compile time");
-    int64_t numAxes = type.getRank();
+    if (!pads || pads.getRank() != 1)
+      return unsupported(op, "pads must be a list");
+    std::optional<int64_t> numAxes = type.getRank();
     if (Value axes = adaptor.getAxes()) {
       auto axesType = cast<RankedTensorType>(axes.getType());
-      if (!axesType.hasStaticShape())
-        return unsupported(op,
-                           "the number of axes must be known at compile time");
-      numAxes = axesType.getNumElements();
+      if (axesType.hasStaticShape())
+        numAxes = axesType.getNumElements();
+      else
+        numAxes.reset();
     }
-    if (pads.getNumElements() != 2 * numAxes)
+    bool isCounted = numAxes && pads.hasStaticShape();
+    if (isCounted && pads.getNumElements() != 2 * *numAxes)
       return unsupported(op, "pads must have two numbers for each axis");
-    Padding padding = getPadding(rewriter, op, adaptor, type.getRank());
+    Padding padding =
+        isCounted ? getPadding(rewriter, op, adaptor, type.getRank())
+                  : getPaddingInLoops(rewriter, op, adaptor, type.getRank());
     Value data = cropNegative(rewriter, op, adaptor.getData(), padding);
     Value result;
     if (op.getMode() == "constant") {
@@ -430,6 +432,52 @@ private:
       }
       padding.low.push_back(low);
       padding.high.push_back(high);
+    }
+    return padding;
+  }
+
+  /// The same where only the run knows how many axes are padded.
+  static Padding getPaddingInLoops(OpBuilder &builder, onnx::PadOp op,
+                                   OpAdaptor adaptor, int64_t rank) {
+    Location loc = op.getLoc();
+    IndexBuilder b(builder, loc);
+    Value size = b.constant(rank), zero = b.constant(0), count = size;
+    if (Value axes = adaptor.getAxes())
+      count = b.get(getRuntimeSizes(builder, loc, axes)[0]);
+    Value given = b.get(getRuntimeSizes(builder, loc, adaptor.getPads())[0]);
+    Value fits =
+        b.compare(arith::CmpIPredicate::eq, given, b.add(count, count));
+    createCheck(builder, op, fits, "pads must have two numbers for each axis");
+    // Nothing is read where they do not fit.
+    count = b.select(fits, count, zero);
+    Padding padding;
+    for (int64_t dimension = 0; dimension < rank; ++dimension) {
+      SmallVector<Value> found = createLoop(
+          builder, loc, count, {zero, zero},
+          [&](OpBuilder &inner, Location l, Value index,
+              ValueRange carried) -> SmallVector<Value> {
+            IndexBuilder i(inner, l);
+            auto read = [&](Value list, Value at) {
+              return i.fromInteger(
+                  tensor::ExtractOp::create(inner, l, list, at));
+            };
+            Value axis = index;
+            if (Value axes = adaptor.getAxes()) {
+              axis = read(axes, index);
+              axis = i.select(i.isNegative(axis), i.add(axis, size), axis);
+            }
+            createCheck(inner, op,
+                        i.compare(arith::CmpIPredicate::ult, axis, size),
+                        "an axis is out of range");
+            Value matches = i.compare(arith::CmpIPredicate::eq, axis,
+                                      i.constant(dimension));
+            Value low = read(adaptor.getPads(), index);
+            Value high = read(adaptor.getPads(), i.add(index, count));
+            return {i.select(matches, low, carried[0]),
+                    i.select(matches, high, carried[1])};
+          });
+      padding.low.push_back(found[0]);
+      padding.high.push_back(found[1]);
     }
     return padding;
   }

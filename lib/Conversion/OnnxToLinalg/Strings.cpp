@@ -222,6 +222,9 @@ struct LowerStringNormalizer : OnnxLowering<onnx::StringNormalizerOp> {
   LogicalResult
   matchAndRewrite(onnx::StringNormalizerOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (cast<RankedTensorType>(adaptor.getX().getType()).getRank() == 2)
+      checkSize(rewriter, op, adaptor.getX(), 0, rewriter.getIndexAttr(1),
+                "x and its one row");
     NamedAttrList attributes;
     attributes.set("case_change_action", op.getCaseChangeActionAttr());
     attributes.set("is_case_sensitive", op.getIsCaseSensitiveAttr());

@@ -179,9 +179,12 @@ LogicalResult ScatterNDOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   if (data && indices && updates) {
     if (indices->empty())
       return emitOpError("indices must have rank 1 or more");
-    if (!indices->back().isStatic())
-      return emitOpError("the last dimension of indices must be static");
-    int64_t depth = indices->back().getStatic(), rank = data->size();
+    // Where its size is not known, the ranks tell it.
+    int64_t rank = data->size();
+    int64_t depth = indices->back().isStatic()
+                        ? indices->back().getStatic()
+                        : static_cast<int64_t>(indices->size()) - 1 + rank -
+                              static_cast<int64_t>(updates->size());
     if (depth < 1 || depth > rank)
       return emitOpError("indices address ")
              << depth << " dimensions of " << rank;

@@ -69,12 +69,15 @@ StringNormalizerOp::inferResultTypes(SmallVectorImpl<Type> &types) {
     types.push_back(getX().getType());
     return success();
   }
-  bool isRow = shape->size() == 2 && (*shape)[0].isStatic(1);
+  bool isRow = shape->size() == 2 &&
+               (!(*shape)[0].isStatic() || (*shape)[0].isStatic(1));
   if (shape->size() != 1 && !isRow)
     return emitOpError("x must be a list or a matrix of one row, found ")
            << getX().getType();
   if (getStopwords() && !getStopwords()->empty())
     shape->back() = Dim::unknown();
+  if (isRow)
+    shape->front() = Dim::constant(getContext(), 1);
   types.push_back(getTensorType(*shape, getElementType(getX())));
   return success();
 }
