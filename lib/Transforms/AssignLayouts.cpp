@@ -49,8 +49,8 @@ static bool paysForTransposes(Operation *op) {
   return perOutput >= 32;
 }
 
-/// Whether all that the value goes into, through pointwise ops alone, is
-/// transposed to channels-last.
+/// Whether all that the value goes into, through ops that any layout
+/// suits alone, is transposed to channels-last.
 static bool goesToChannelsLast(Value value, unsigned depth = 0) {
   // Longer chains of pointwise ops are rare, and the answer only costs speed.
   constexpr unsigned kMaxDepth = 8;
@@ -60,7 +60,8 @@ static bool goesToChannelsLast(Value value, unsigned depth = 0) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
     if (auto transpose = dyn_cast<TransposeOp>(user))
       return transpose.getPermutation(*rank) == getToChannelsLast(*rank);
-    return isPointwise(user) && getRank(user->getResult(0)) == rank &&
+    bool keepsLayout = isPointwise(user) || isa<DynamicQuantizeLinearOp>(user);
+    return keepsLayout && getRank(user->getResult(0)) == rank &&
            goesToChannelsLast(user->getResult(0), depth + 1);
   });
 }

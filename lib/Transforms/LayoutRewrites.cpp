@@ -227,6 +227,27 @@ private:
   }
 };
 
+// Pattern: DynamicQuantizeLinear(Transpose(x)) -> Transpose of its numbers; the
+// range of all elements, and so scale and zero point, is that of x
+struct PushThroughDynamicQuantize : OpRewritePattern<DynamicQuantizeLinearOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DynamicQuantizeLinearOp op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<TransposedValue> pushed = getTransposed(op.getX());
+    if (!pushed)
+      return failure();
+    auto moved = cast<DynamicQuantizeLinearOp>(rewriter.clone(*op));
+    moved.getXMutable().assign(pushed->source);
+    moved.getY().setType(
+        getSourceType(op.getY().getType(), pushed->permutation));
+    (void)inferAndSetResultTypes(moved);
+    Value numbers = createTranspose(rewriter, op.getLoc(), moved.getY(),
+                                    pushed->permutation);
+    rewriter.replaceOp(op, {numbers, moved.getYScale(), moved.getYZeroPoint()});
+    return success();
+  }
+};
+
 //===--- Cancelling -------------------------------------------------------===//
 
 // Pattern: Transpose(Transpose(x, p), q) -> Transpose(x, q.p), or x
@@ -295,7 +316,8 @@ struct TransposeOfUnitDims : OpRewritePattern<TransposeOp> {
 } // namespace
 
 void onnx_aot::populatePushTransposePatterns(RewritePatternSet &patterns) {
-  patterns.add<PushThroughPointwise>(patterns.getContext());
+  patterns.add<PushThroughPointwise, PushThroughDynamicQuantize>(
+      patterns.getContext());
 }
 
 void onnx_aot::populateCancelTransposePatterns(RewritePatternSet &patterns) {

@@ -159,3 +159,40 @@ func.func @lays_gradients_out(%x: tensor<2x8x8x8xf32>, %dy: tensor<2x32x8x8xf32>
   %1 = train.ConvBackwardWeight %x, %0 {kernel_shape = array<i64: 1, 1>} : (tensor<2x8x8x8xf32>, tensor<*xf32>) -> tensor<*xf32>
   return %0, %1 : tensor<*xf32>, tensor<*xf32>
 }
+
+// -----
+
+// What dynamic quantization makes of activations lies as they do: transposes
+// stay at the borders, whichever convolution the layout comes from.
+// CHECK-LABEL: func.func @quantizes_in_either_layout
+// CHECK: onnx.Transpose %arg0
+// CHECK-NOT: onnx.Transpose
+// CHECK: onnx.ConvInteger {{.*}}channels_last
+// CHECK-NOT: onnx.Transpose
+// CHECK: onnx.DynamicQuantizeLinear {{.*}} : (tensor<1x8x8x32xf32>) -> (tensor<1x8x8x32xui8>, tensor<f32>, tensor<ui8>)
+// CHECK-NOT: onnx.Transpose
+// CHECK: onnx.ConvInteger {{.*}}channels_last
+// CHECK: onnx.Transpose
+// CHECK-NOT: onnx.Transpose
+// CHECK: return
+func.func @quantizes_in_either_layout(%x: tensor<1x3x8x8xui8>, %p: tensor<ui8>, %w: tensor<32x3x1x1xi8>, %v: tensor<8x32x1x1xi8>) -> tensor<*xi32> {
+  %0 = onnx.ConvInteger %x, %w, %p {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (tensor<1x3x8x8xui8>, tensor<32x3x1x1xi8>, tensor<ui8>) -> tensor<*xi32>
+  %1 = onnx.Cast %0 {to = 1 : i64} : (tensor<*xi32>) -> tensor<*xf32>
+  %y, %s, %z = onnx.DynamicQuantizeLinear %1 : (tensor<*xf32>) -> (tensor<*xui8>, tensor<f32>, tensor<ui8>)
+  %2 = onnx.ConvInteger %y, %v, %z {operandSegmentSizes = array<i32: 1, 1, 1, 0>} : (tensor<*xui8>, tensor<8x32x1x1xi8>, tensor<ui8>) -> tensor<*xi32>
+  return %2 : tensor<*xi32>
+}
+
+// -----
+
+// Behind a convolution that is channels last the transpose goes on down.
+// CHECK-LABEL: func.func @quantizes_before_the_transpose
+// CHECK: onnx.Conv {{.*}}channels_last
+// CHECK: %[[Y:.*]], %[[S:.*]], %[[Z:.*]] = onnx.DynamicQuantizeLinear {{.*}} : (tensor<1x8x8x4xf32>)
+// CHECK: %[[T:.*]] = onnx.Transpose %[[Y]] {perm = array<i64: 0, 3, 1, 2>}
+// CHECK: return %[[T]], %[[S]], %[[Z]]
+func.func @quantizes_before_the_transpose(%x: tensor<1x32x8x8xf32>, %w: tensor<4x32x1x1xf32>) -> (tensor<*xui8>, tensor<f32>, tensor<ui8>) {
+  %0 = onnx.Conv %x, %w : (tensor<1x32x8x8xf32>, tensor<4x32x1x1xf32>) -> tensor<*xf32>
+  %y, %s, %z = onnx.DynamicQuantizeLinear %0 : (tensor<*xf32>) -> (tensor<*xui8>, tensor<f32>, tensor<ui8>)
+  return %y, %s, %z : tensor<*xui8>, tensor<f32>, tensor<ui8>
+}
