@@ -79,7 +79,8 @@ build_onnx() {
 }
 
 build_compiler() {
-  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  # Without this sloppiness nothing that uses the precompiled header is cached.
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
   cmake --preset "$preset"
   cmake --build "$build"
 }

@@ -1,8 +1,9 @@
 /* Trains on the device: the training programs are linked into a C program.
      onnx-aot-compile lenet.onnx --train --loss=cross-entropy
          --optimizer=adamw -o lenet.o
-     gcc -std=c99 train-linked.c lenet.o libonnx-aot-runtime.a -lstdc++
-         -lpthread -ldl -lm -o train-linked
+     gcc -std=c99 -I ROOT/runtime/include train-linked.c lenet.o
+         ROOT/build/release/lib/libonnx-aot-runtime.a -lstdc++ -lpthread -ldl
+         -lm -o train-linked       (ROOT is this repository)
      ./train-linked lenet.safetensors     (the values to begin with)
    It learns to tell lying bars from standing ones, and answers in a session
    with what it has learnt. */

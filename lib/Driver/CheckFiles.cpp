@@ -145,6 +145,8 @@ void onnx_aot::checkFiles(const CompilerInvocation &invocation,
   std::vector<UsedFile> outputs = listOutputs(invocation);
   if (!fs::exists(invocation.input))
     problems.add("there is no file '" + invocation.input + "'");
+  else if (fs::is_directory(invocation.input))
+    problems.add("the model '" + invocation.input + "' is a folder");
   if (invocation.training)
     for (const std::string &loss : invocation.training->getLossFiles())
       if (!fs::exists(loss))

@@ -100,6 +100,8 @@ std::string prefixList(const std::vector<std::string> &symbols,
 } // namespace
 
 Expected<SharedObject> SharedObject::open(const std::string &path) {
+  if (path.empty())
+    return invalidArgument("the path of the module is empty");
   // A name without a slash would be searched for in the library path.
   std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   if (Status status = checkElf(path); !status.ok())
