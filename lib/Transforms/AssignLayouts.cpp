@@ -20,7 +20,7 @@ namespace onnx_aot {
 static bool isChannelsFirst(Operation *op) {
   if (!isa<ConvOp, ConvIntegerOp, MaxPoolOp, AveragePoolOp, LpPoolOp,
            GlobalAveragePoolOp, GlobalMaxPoolOp, GlobalLpPoolOp,
-           train::ConvBackwardDataOp>(op) ||
+           train::ConvBackwardDataOp, train::MaxPoolBackwardOp>(op) ||
       op->hasAttr("channels_last"))
     return false;
   // MaxPool's indices count elements in the order of its own layout.
@@ -66,14 +66,23 @@ static bool goesToChannelsLast(Value value, unsigned depth = 0) {
   });
 }
 
-/// Replaces the op by its channels-last form between two transposes.
+/// The operands that have the layout of the result.
+static MutableArrayRef<OpOperand> getImages(Operation *op) {
+  return op->getOpOperands().take_front(isa<train::MaxPoolBackwardOp>(op) ? 3
+                                                                          : 1);
+}
+
+/// Replaces the op by its channels-last form between transposes.
 static void makeChannelsLast(Operation *op, PatternRewriter &rewriter) {
   Location loc = op->getLoc();
   int64_t rank = *getRank(op->getOperand(0));
-  Value input = createTranspose(rewriter, loc, op->getOperand(0),
-                                getToChannelsLast(rank));
+  SmallVector<Value> images;
+  for (OpOperand &image : getImages(op))
+    images.push_back(
+        createTranspose(rewriter, loc, image.get(), getToChannelsLast(rank)));
   Operation *moved = rewriter.clone(*op);
-  moved->setOperand(0, input);
+  for (auto [index, image] : llvm::enumerate(images))
+    moved->setOperand(index, image);
   moved->setAttr("channels_last", rewriter.getUnitAttr());
   inferMovedTypes(moved, getToChannelsFirst(rank));
   Value output = createTranspose(rewriter, loc, moved->getResult(0),
@@ -107,9 +116,13 @@ struct FollowInput : RewritePattern {
                                 PatternRewriter &rewriter) const override {
     if (!isChannelsFirst(op))
       return failure();
-    auto transposed = getTransposed(op->getOperand(0));
-    if (!transposed || transposed->permutation !=
-                           getToChannelsFirst(transposed->permutation.size()))
+    auto isLast = [](OpOperand &image) {
+      auto transposed = getTransposed(image.get());
+      return transposed &&
+             transposed->permutation ==
+                 getToChannelsFirst(transposed->permutation.size());
+    };
+    if (llvm::none_of(getImages(op), isLast))
       return failure();
     makeChannelsLast(op, rewriter);
     return success();

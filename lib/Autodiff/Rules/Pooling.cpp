@@ -131,11 +131,28 @@ static LogicalResult checkLayout(OpTy op, GradientBuilder &b) {
   return success();
 }
 
+/// All sizes but the batch and the channels are known, and there is something
+/// in them.
+static bool hasKnownWindows(Value image) {
+  auto type = cast<RankedTensorType>(image.getType());
+  return llvm::all_of(type.getShape().drop_front(2),
+                      [](int64_t size) { return size > 0; });
+}
+
 /// y = max of each window
 static LogicalResult gradMaxPool(MaxPoolOp op, GradientBuilder &b) {
   Value dy = b.getGradient(op.getY());
   if (failed(checkLayout(op, b)))
     return failure();
+  if (hasKnownWindows(op.getX()) && hasKnownWindows(op.getY())) {
+    b.accumulate(op.getX(),
+                 b.create<train::MaxPoolBackwardOp>(
+                     dy, op.getX(), op.getY(), op.getKernelShapeAttr(),
+                     op.getAutoPadAttr(), op.getCeilModeAttr(),
+                     op.getDilationsAttr(), op.getPadsAttr(),
+                     op.getStridesAttr(), UnitAttr()));
+    return success();
+  }
   Value indices = op.getIndices();
   if (op.getStorageOrder() != 0) {
     MaxPoolOp rowMajor = b.createMulti<MaxPoolOp>(
@@ -145,6 +162,26 @@ static LogicalResult gradMaxPool(MaxPoolOp op, GradientBuilder &b) {
     indices = rowMajor.getIndices();
   }
   b.accumulate(op.getX(), scatterFlat(indices, dy, op.getX(), b));
+  return success();
+}
+
+/// dx = dy, each at the maximum of its window: linear in dy, whose gradient is
+/// what lies at the maximum; x and y only say where that is.
+static LogicalResult gradMaxPoolBackward(train::MaxPoolBackwardOp op,
+                                         GradientBuilder &b) {
+  if (failed(checkLayout(op, b)))
+    return failure();
+  if (!b.isActive(op.getDy()))
+    return success();
+  MaxPoolOp pool = b.createMulti<MaxPoolOp>(
+      2, op.getX(), op.getAutoPadAttr(), op.getCeilModeAttr(),
+      op.getDilationsAttr(), op.getKernelShapeAttr(), op.getPadsAttr(),
+      b.getBuilder().getI64IntegerAttr(0), op.getStridesAttr(), UnitAttr());
+  Value all = b.integers({-1}), dx = b.getGradient(op.getDx());
+  Value taken = b.create<GatherElementsOp>(
+      b.create<ReshapeOp>(dx, all), b.create<ReshapeOp>(pool.getIndices(), all),
+      0);
+  b.accumulate(op.getDy(), b.reshapeLike(taken, op.getDy()));
   return success();
 }
 
@@ -232,6 +269,7 @@ static LogicalResult gradMaxUnpool(MaxUnpoolOp op, GradientBuilder &b) {
 
 void onnx_aot::populatePoolingGradientRules(MLIRContext *context) {
   attachRule<MaxPoolOp, gradMaxPool>(context);
+  attachRule<train::MaxPoolBackwardOp, gradMaxPoolBackward>(context);
   attachRule<AveragePoolOp, gradAveragePool>(context);
   attachRule<LpPoolOp, gradLpPool>(context);
   attachRule<MaxUnpoolOp, gradMaxUnpool>(context);

@@ -48,14 +48,23 @@ struct LowerConvBackwardData : OnnxLowering<train::ConvBackwardDataOp> {
       return success();
     };
     std::optional<SmallVector<int64_t>> low = getConstantIntValues(pads.low),
-                                        given = getConstantIntValues(sizes);
+                                        given = getConstantIntValues(sizes),
+                                        counts = getConstantIntValues(
+                                            getSpatial(dySizes, layout));
     // With channels first the results of a phase lie apart along the lanes.
-    if (conv.channelsLast && low && given && !isEmpty(adaptor.getDy()) &&
-        getConstantIntValues(getSpatial(dySizes, layout)) &&
+    if (conv.channelsLast && low && given && counts &&
+        !isEmpty(adaptor.getDy()) &&
         llvm::any_of(window->strides,
-                     [](int64_t stride) { return stride > 1; }))
-      return replace(
-          createPhasedConvolution(rewriter, loc, conv, *low, *given));
+                     [](int64_t stride) { return stride > 1; })) {
+      SmallVector<OpFoldResult> results = xSizes;
+      results[0] = dySizes[0];
+      results[layout.channel] =
+          foldSizes(rewriter, loc, rewriter.getAffineDimExpr(0) * group,
+                    getRuntimeSizes(rewriter, loc, adaptor.getW())[1]);
+      return replace(createPhasedConvolution(
+          rewriter, loc, conv,
+          {*window, layout, *low, *given, *counts, results}));
+    }
     SmallVector<Spread> spreads;
     bool allFit = true;
     for (int64_t i = 0; i < window->getRank(); ++i) {

@@ -15,24 +15,9 @@
 using namespace mlir;
 using namespace onnx_aot;
 
-namespace {
-
-/// One remainder along one dimension: result `stride * q + remainder` sums
-/// x[q + first + j * dilation] times the kernel's part, turned round, at j.
-struct Phase {
-  int64_t remainder, results;
-  KernelPart part;
-  int64_t dilation, first;
-
-  /// The last element of x that is read, and one.
-  int64_t getEnd() const {
-    return results + first + (part.count - 1) * dilation;
-  }
-};
-
 /// The phases of dimension i that have results and a part of the kernel.
-SmallVector<Phase> getPhases(const onnx::Window &window, int64_t i,
-                             int64_t padLow, int64_t size) {
+static SmallVector<Phase> getPhases(const onnx::Window &window, int64_t i,
+                                    int64_t padLow, int64_t size) {
   int64_t stride = window.strides[i], dilation = window.dilations[i];
   int64_t common = std::gcd(stride, dilation), step = stride / common;
   SmallVector<Phase> phases;
@@ -55,24 +40,20 @@ SmallVector<Phase> getPhases(const onnx::Window &window, int64_t i,
   return phases;
 }
 
-} // namespace
-
-Value onnx_aot::createPhasedConvolution(OpBuilder &builder, Location loc,
-                                        Convolution conv,
-                                        ArrayRef<int64_t> padsLow,
-                                        ArrayRef<int64_t> sizes) {
-  int64_t rank = conv.window.getRank();
-  onnx::ChannelLayout layout(conv.channelsLast, rank + 2);
-  auto xType = cast<RankedTensorType>(conv.x.getType());
-  Type elementType = xType.getElementType(),
-       accumulator = getAccumulatorType(elementType);
+Value onnx_aot::createPhased(
+    OpBuilder &builder, Location loc, const PhasedWindows &windows,
+    ArrayRef<WindowOperand> operands, Type elementType,
+    function_ref<Value(ArrayRef<Phase>, ValueRange)> compute) {
+  const onnx::Window &window = windows.window;
+  int64_t rank = window.getRank(), spatial = windows.layout.spatial;
   SmallVector<SmallVector<Phase>> phases;
   WindowPads pads;
   SmallVector<int64_t> low;
-  int64_t count = 1, all = 1;
+  int64_t number = 1, all = 1;
   for (int64_t i = 0; i < rank; ++i) {
-    phases.push_back(getPhases(conv.window, i, padsLow[i], sizes[i]));
-    int64_t before = 0, end = xType.getDimSize(layout.spatial + i), after = end;
+    int64_t size = windows.spatial[i], end = windows.counts[i];
+    phases.push_back(getPhases(window, i, windows.padsLow[i], size));
+    int64_t before = 0, after = end;
     for (const Phase &phase : phases.back()) {
       before = std::max(before, -phase.first);
       after = std::max(after, phase.getEnd());
@@ -80,53 +61,71 @@ Value onnx_aot::createPhasedConvolution(OpBuilder &builder, Location loc,
     low.push_back(before);
     pads.low.push_back(builder.getIndexAttr(before));
     pads.high.push_back(builder.getIndexAttr(after - end));
-    count *= phases.back().size();
-    all *= std::min(conv.window.strides[i], sizes[i]);
+    number *= phases.back().size();
+    all *= std::min(window.strides[i], size);
   }
-  Value padded = padSpatial(builder, loc, conv.x, layout.spatial, pads,
-                            createScalarConstant(builder, loc, 0, elementType));
-  // The result, with zeros where there is no phase.
-  SmallVector<OpFoldResult> results = getRuntimeSizes(builder, loc, conv.x);
-  results[layout.channel] =
-      foldSizes(builder, loc, builder.getAffineDimExpr(0) * conv.group,
-                getRuntimeSizes(builder, loc, conv.w)[1]);
-  for (int64_t i = 0; i < rank; ++i)
-    results[layout.spatial + i] = builder.getIndexAttr(sizes[i]);
+  SmallVector<Value> padded;
+  for (const WindowOperand &operand : operands)
+    padded.push_back(padSpatial(builder, loc, operand.tensor, spatial, pads,
+                                operand.padding));
+  // Zeros where there is no phase.
   Value dx =
-      count == all
-          ? createEmpty(builder, loc, results, accumulator)
-          : createFilled(builder, loc, results,
-                         createScalarConstant(builder, loc, 0, accumulator));
+      number == all
+          ? createEmpty(builder, loc, windows.sizes, elementType)
+          : createFilled(builder, loc, windows.sizes,
+                         createScalarConstant(builder, loc, 0, elementType));
   SmallVector<OpFoldResult> ones(rank + 2, builder.getIndexAttr(1)),
       strides = ones;
   for (int64_t i = 0; i < rank; ++i)
-    strides[layout.spatial + i] = builder.getIndexAttr(conv.window.strides[i]);
-  for (int64_t number = 0; number < count; ++number) {
-    Convolution part = conv;
-    part.window.strides.assign(rank, 1);
-    SmallVector<KernelPart> kernel(rank);
-    SmallVector<OpFoldResult> counts(rank),
-        offsets(rank + 2, builder.getIndexAttr(0)),
-        targets = offsets, reads = getRuntimeSizes(builder, loc, padded);
-    for (int64_t i = rank - 1, rest = number; i >= 0; --i) {
-      const Phase &phase = phases[i][rest % phases[i].size()];
+    strides[spatial + i] = builder.getIndexAttr(window.strides[i]);
+  for (int64_t at = 0; at < number; ++at) {
+    SmallVector<Phase> chosen(rank);
+    SmallVector<OpFoldResult> offsets(rank + 2, builder.getIndexAttr(0)),
+        targets = offsets;
+    for (int64_t i = rank - 1, rest = at; i >= 0; --i) {
+      chosen[i] = phases[i][rest % phases[i].size()];
       rest /= phases[i].size();
-      int64_t axis = layout.spatial + i;
-      offsets[axis] = builder.getIndexAttr(low[i] + phase.first);
-      reads[axis] = builder.getIndexAttr(phase.getEnd() - phase.first);
-      targets[axis] = builder.getIndexAttr(phase.remainder);
-      counts[i] = builder.getIndexAttr(phase.results);
-      kernel[i] = phase.part;
-      part.window.kernel[i] = phase.part.count;
-      part.window.dilations[i] = phase.dilation;
+      offsets[spatial + i] = builder.getIndexAttr(low[i] + chosen[i].first);
+      targets[spatial + i] = builder.getIndexAttr(chosen[i].remainder);
     }
-    part.x = tensor::ExtractSliceOp::create(builder, loc, padded, offsets,
-                                            reads, ones);
-    part.w = turnWeight(builder, loc, conv.w, conv.group, kernel);
-    Value y = createConvolution(builder, loc, part, counts, accumulator);
-    dx = tensor::InsertSliceOp::create(builder, loc, y, dx, targets,
-                                       getRuntimeSizes(builder, loc, y),
+    SmallVector<Value> stretches;
+    for (Value tensor : padded) {
+      SmallVector<OpFoldResult> reads = getRuntimeSizes(builder, loc, tensor);
+      for (int64_t i = 0; i < rank; ++i)
+        reads[spatial + i] =
+            builder.getIndexAttr(chosen[i].getEnd() - chosen[i].first);
+      stretches.push_back(tensor::ExtractSliceOp::create(builder, loc, tensor,
+                                                         offsets, reads, ones));
+    }
+    Value part = compute(chosen, stretches);
+    dx = tensor::InsertSliceOp::create(builder, loc, part, dx, targets,
+                                       getRuntimeSizes(builder, loc, part),
                                        strides);
   }
   return dx;
+}
+
+Value onnx_aot::createPhasedConvolution(OpBuilder &builder, Location loc,
+                                        Convolution conv,
+                                        const PhasedWindows &windows) {
+  Type elementType = getElementTypeOrSelf(conv.x.getType()),
+       accumulator = getAccumulatorType(elementType);
+  Value zero = createScalarConstant(builder, loc, 0, elementType);
+  return createPhased(
+      builder, loc, windows, {{conv.x, zero}}, accumulator,
+      [&](ArrayRef<Phase> phases, ValueRange stretches) {
+        Convolution part = conv;
+        part.x = stretches.front();
+        SmallVector<KernelPart> kernel;
+        SmallVector<OpFoldResult> counts;
+        for (auto [i, phase] : llvm::enumerate(phases)) {
+          kernel.push_back(phase.part);
+          counts.push_back(builder.getIndexAttr(phase.results));
+          part.window.kernel[i] = phase.part.count;
+          part.window.dilations[i] = phase.dilation;
+          part.window.strides[i] = 1;
+        }
+        part.w = turnWeight(builder, loc, conv.w, conv.group, kernel);
+        return createConvolution(builder, loc, part, counts, accumulator);
+      });
 }

@@ -50,17 +50,54 @@ mlir::Value turnWeight(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value w, int64_t group,
                        llvm::ArrayRef<KernelPart> parts);
 
-/// The adjoint of a convolution with strides, whose window starts `padsLow`
-/// before x, for x of these spatial sizes: results that lie a multiple of the
-/// strides apart read the same places of the kernel, so each such set is a
-/// convolution of stride 1 with a part of the kernel.
+/// One remainder of the position in x modulo the stride, along one dimension:
+/// element `stride * q + remainder` is met by windows q + first + j * dilation,
+/// at the kernel's part, turned round, at j.
+struct Phase {
+  int64_t remainder, results;
+  KernelPart part;
+  int64_t dilation, first;
+
+  /// The last window that is read, and one.
+  int64_t getEnd() const {
+    return results + first + (part.count - 1) * dilation;
+  }
+};
+
+/// What adjoints of windows with strides have in common: x of these sizes,
+/// whose windows, counted by `counts`, start `padsLow` before it.
+struct PhasedWindows {
+  onnx::Window window;
+  onnx::ChannelLayout layout;
+  llvm::SmallVector<int64_t> padsLow, spatial, counts;
+  llvm::SmallVector<mlir::OpFoldResult> sizes; ///< of all dimensions of x
+};
+
+/// A tensor over the windows, and what lies around it.
+struct WindowOperand {
+  mlir::Value tensor, padding;
+};
+
+/// A tensor like x: elements that lie a multiple of the strides apart are met
+/// by the same places of the kernel, and `compute` makes each such set from the
+/// stretches of the operands that it reads. It gets a phase for each dimension.
+mlir::Value createPhased(
+    mlir::OpBuilder &builder, mlir::Location loc, const PhasedWindows &windows,
+    llvm::ArrayRef<WindowOperand> operands, mlir::Type elementType,
+    llvm::function_ref<mlir::Value(llvm::ArrayRef<Phase>, mlir::ValueRange)>
+        compute);
+
+/// The adjoint of a convolution with strides in x: for each phase a convolution
+/// of stride 1 with a part of the kernel.
 mlir::Value createPhasedConvolution(mlir::OpBuilder &builder,
                                     mlir::Location loc, Convolution conv,
-                                    llvm::ArrayRef<int64_t> padsLow,
-                                    llvm::ArrayRef<int64_t> sizes);
+                                    const PhasedWindows &windows);
 
 /// Lowerings of the adjoints of Conv.
 void populateConvGradientPatterns(const LoweringContext &lowering,
+                                  mlir::RewritePatternSet &patterns);
+/// The lowering of the adjoint of MaxPool.
+void populatePoolGradientPatterns(const LoweringContext &lowering,
                                   mlir::RewritePatternSet &patterns);
 
 /// y + bias along dimension `channel`, narrowed to the element type.

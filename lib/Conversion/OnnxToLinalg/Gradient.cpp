@@ -25,4 +25,5 @@ void onnx_aot::populateOnnxToLinalgGradientPatterns(
     const LoweringContext &lowering, RewritePatternSet &patterns) {
   patterns.add<LowerStopGradient>(lowering, patterns.getContext());
   populateConvGradientPatterns(lowering, patterns);
+  populatePoolGradientPatterns(lowering, patterns);
 }

@@ -25,3 +25,19 @@ func.func @backward_data(%dy: tensor<2x4x4x4xf32>, %w: tensor<4x3x3x3xf32>) -> t
   %dx = train.ConvBackwardData %dy, %w, %shape {strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>} : (tensor<2x4x4x4xf32>, tensor<4x3x3x3xf32>, tensor<4xi64>) -> tensor<2x3x8x8xf32>
   return %dx : tensor<2x3x8x8xf32>
 }
+
+// With channels last each remainder of the position is a convolution with its
+// part of the kernel: 3x3 with strides of 2 in parts of 1x1, 1x2, 2x1 and 2x2.
+
+// CHECK-LABEL: @backward_data_in_phases
+// CHECK: tensor<3x4x1x1xf32>
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 0, 0] [2, 4, 4, 3] [1, 2, 2, 1]
+// CHECK: tensor<3x4x1x2xf32>
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 1, 0] [2, 4, 4, 3] [1, 2, 2, 1]
+// CHECK: tensor<3x4x2x2xf32>
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 1, 1, 0] [2, 4, 4, 3] [1, 2, 2, 1]
+func.func @backward_data_in_phases(%dy: tensor<2x4x4x4xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x8x8x3xf32> {
+  %shape = onnx.Constant dense<[2, 3, 8, 8]> : tensor<4xi64>
+  %dx = train.ConvBackwardData %dy, %w, %shape {channels_last, strides = array<i64: 2, 2>, pads = array<i64: 1, 1, 1, 1>} : (tensor<2x4x4x4xf32>, tensor<4x3x3x3xf32>, tensor<4xi64>) -> tensor<2x8x8x3xf32>
+  return %dx : tensor<2x8x8x3xf32>
+}

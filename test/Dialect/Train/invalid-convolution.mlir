@@ -13,3 +13,11 @@ func.func @no_group(%x: tensor<2x4x8xf32>, %dy: tensor<2x6x6xf32>) -> tensor<*xf
   %dw = train.ConvBackwardWeight %x, %dy {group = 0 : i64, kernel_shape = array<i64: 3>} : (tensor<2x4x8xf32>, tensor<2x6x6xf32>) -> tensor<*xf32>
   return %dw : tensor<*xf32>
 }
+
+// -----
+
+func.func @no_image(%x: tensor<2x4x8xf32>, %dy: tensor<2x6xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{needs dy, x and y of rank 3, found 'tensor<2x6xf32>'}}
+  %dx = train.MaxPoolBackward %dy, %x, %dy {kernel_shape = array<i64: 3>} : (tensor<2x6xf32>, tensor<2x4x8xf32>, tensor<2x6xf32>) -> tensor<*xf32>
+  return %dx : tensor<*xf32>
+}

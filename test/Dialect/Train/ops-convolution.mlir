@@ -14,3 +14,10 @@ func.func @backward_weight(%x: tensor<2x4x8x8xf32>, %dy: tensor<2x6x6x7xf32>) ->
   %dw = train.ConvBackwardWeight %x, %dy {group = 2 : i64, kernel_shape = array<i64: 3, 2>} : (tensor<2x4x8x8xf32>, tensor<2x6x6x7xf32>) -> tensor<?x?x?x?xf32>
   return %dw : tensor<?x?x?x?xf32>
 }
+
+// CHECK-LABEL: @backward_pool
+// CHECK: train.MaxPoolBackward {{.*}} -> tensor<2x3x8x8xf32>
+func.func @backward_pool(%dy: tensor<2x3x4x4xf32>, %x: tensor<2x3x8x8xf32>) -> tensor<?x?x?x?xf32> {
+  %dx = train.MaxPoolBackward %dy, %x, %dy {kernel_shape = array<i64: 2, 2>, strides = array<i64: 2, 2>} : (tensor<2x3x4x4xf32>, tensor<2x3x8x8xf32>, tensor<2x3x4x4xf32>) -> tensor<?x?x?x?xf32>
+  return %dx : tensor<?x?x?x?xf32>
+}

@@ -1,6 +1,8 @@
 """Pooling."""
 import numpy as np
 
+from onnx import helper
+
 from cases import apart, case, normal
 
 # ---- Windows -------------------------------------------------------------------------------------------
@@ -18,6 +20,13 @@ GEOMETRIES = (
 for shape, attributes in GEOMETRIES:
     case("MaxPool", [apart(*shape)], second=False, **attributes)  # linear between kinks: no second derivative
 case("MaxPool", [apart(1, 2, 5, 4)], kernel_shape=[2, 2], storage_order=1, outputs=2, used=(0,))
+case("MaxPool", [apart(1, 2, 5, 4)], nodes=[helper.make_node("Exp", ["x0"], ["h"]), helper.make_node(
+    "MaxPool", ["h"], ["y0"], kernel_shape=[2, 3], strides=[2, 1], pads=[0, 1, 1, 1])])
+# Channels last, as a convolution before or behind it has them.
+case("MaxPool", [normal(2, 8, 9, 7), normal(12, 8, 3, 3, seed=1), normal(8, 12, 2, 2, seed=2)], dynamic=False, second=False, nodes=[
+    helper.make_node("Conv", ["x0", "x1"], ["h"], pads=[1, 1, 1, 1]),
+    helper.make_node("MaxPool", ["h"], ["p"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 0, 1, 1]),
+    helper.make_node("Conv", ["p", "x2"], ["y0"])])
 
 for shape, attributes in GEOMETRIES:
     for include in (0, 1):

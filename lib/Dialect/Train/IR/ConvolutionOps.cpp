@@ -63,3 +63,19 @@ ConvBackwardWeightOp::inferResultTypes(SmallVectorImpl<Type> &types) {
   types.push_back(getTensorType(shape, getElementType(getX())));
   return success();
 }
+
+LogicalResult
+MaxPoolBackwardOp::inferResultTypes(SmallVectorImpl<Type> &types) {
+  FailureOr<Window> window = getPoolWindow(*this);
+  if (failed(window))
+    return failure();
+  size_t rank = window->getRank() + 2;
+  for (Value image : getOperands()) {
+    std::optional<Shape> shape = getShape(image);
+    if (shape && shape->size() != rank)
+      return emitOpError("needs dy, x and y of rank ")
+             << rank << ", found " << image.getType();
+  }
+  types.push_back(getX().getType());
+  return success();
+}

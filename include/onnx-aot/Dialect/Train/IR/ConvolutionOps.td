@@ -1,6 +1,6 @@
 //===- ConvolutionOps.td - gradients of convolutions -------*- tablegen -*-===//
 //
-// The adjoints of y = Conv(x, w) in x and in w. Attributes are those of the Conv.
+// MaxPoolBackward and the adjoints of y = Conv(x, w) in x and in w. Attributes are those of the Conv.
 // Only windows that y has are looked at, so that y may also have those which
 // ceil_mode adds to a pool. With channels_last dy, x and dx are (n, o, c); w, dw
 // and x_shape stay as they are.
@@ -37,4 +37,21 @@ def Train_ConvBackwardWeightOp : Train_Op<"ConvBackwardWeight"> {
     OptionalAttr<DenseI64ArrayAttr>:$strides,
     UnitAttr:$channels_last);
   let results = (outs Onnx_Tensor:$dw);
+}
+
+def Train_MaxPoolBackwardOp : Train_Op<"MaxPoolBackward"> {
+  let summary = "dx[n, c, o * stride + k * dilation - pad] += dy[n, c, o], k the first where that x is y[n, c, o]";
+  let description = [{
+    The adjoint of y = MaxPool(x), whose attributes it has, in x. The spatial sizes
+    of x and y must be known. With channels_last all operands and dx are (n, o, c).
+  }];
+  let arguments = (ins Onnx_FloatTensor:$dy, Onnx_FloatTensor:$x, Onnx_FloatTensor:$y,
+    DenseI64ArrayAttr:$kernel_shape,
+    DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad,
+    DefaultValuedAttr<I64Attr, "0">:$ceil_mode,
+    OptionalAttr<DenseI64ArrayAttr>:$dilations,
+    OptionalAttr<DenseI64ArrayAttr>:$pads,
+    OptionalAttr<DenseI64ArrayAttr>:$strides,
+    UnitAttr:$channels_last);
+  let results = (outs Onnx_Tensor:$dx);
 }
