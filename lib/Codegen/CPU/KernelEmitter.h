@@ -194,6 +194,8 @@ private:
   mlir::Value reduceLanes(const codegen::Combiner &combiner, mlir::Value vector,
                           mlir::Value initial);
   mlir::Value getMask(const LinearIndex &laneIndex);
+  /// The number of lanes under a mask, where that is a constant; else 0.
+  int64_t countActive(mlir::Value mask);
   LinearIndex divide(const LinearIndex &index, int64_t divisor, bool remainder);
 
   mlir::func::FuncOp kernel;

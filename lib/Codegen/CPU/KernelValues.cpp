@@ -96,6 +96,15 @@ Value KernelEmitter::getMask(const LinearIndex &index) {
   return mask;
 }
 
+int64_t KernelEmitter::countActive(Value mask) {
+  if (laneExtent.staticRest)
+    for (Scope &scope : scopes)
+      for (Scope::Mask &known : scope.masks)
+        if (known.value == mask && known.rest == laneExtent.rest)
+          return std::min(laneExtent.staticRest - known.offset, tiling.lanes);
+  return 0;
+}
+
 SmallVector<LinearIndex> KernelEmitter::getIndices(AffineMap map,
                                                    linalg::GenericOp op,
                                                    const Point &point) {
@@ -246,10 +255,15 @@ Value KernelEmitter::emitLoad(Value source, ArrayRef<LinearIndex> indices,
   if (!end && isEvenlySpaced(source, indices, tiling.lanes))
     return loadSpaced(source, start, indices.back().lane, type, mask);
   SmallVector<Value> elements;
+  int64_t numActive = mask ? countActive(mask) : 0;
   for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
+    if (numActive > 0 && lane >= numActive) {
+      elements.push_back(elements.front()); // never used
+      continue;
+    }
     SmallVector<Value> at(start);
     Value active =
-        mask && lane
+        mask && lane && numActive <= 0
             ? vector::ExtractOp::create(builder, loc, mask, lane).getResult()
             : Value();
     for (auto [place, index] : llvm::zip_equal(at, indices)) {
@@ -293,9 +307,11 @@ void KernelEmitter::store(Value value, Value target,
       vector::StoreOp::create(builder, loc, value, target, start);
     return;
   }
-  for (int64_t lane = 0; lane < tiling.lanes; ++lane) {
+  int64_t numActive = currentMask ? countActive(currentMask) : 0,
+          numLanes = numActive > 0 ? numActive : tiling.lanes;
+  for (int64_t lane = 0; lane < numLanes; ++lane) {
     OpBuilder::InsertionGuard guard(builder);
-    if (currentMask && lane) {
+    if (currentMask && lane && numActive <= 0) {
       Value active = vector::ExtractOp::create(builder, loc, currentMask, lane);
       auto branch = scf::IfOp::create(builder, loc, active, false);
       builder.setInsertionPointToStart(branch.thenBlock());
