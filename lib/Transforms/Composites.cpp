@@ -43,10 +43,9 @@ FailureOr<SmallVector<Type>> onnx_aot::getPartTypes(Operation *module,
   constexpr int64_t kDynamic = ShapedType::kDynamic;
   if (auto sequence = dyn_cast<SequenceType>(type)) {
     Type element = getEntryElement(sequence);
-    if (!element || isa<StringType>(element))
-      return emitError(loc)
-             << "a sequence of type " << type
-             << " is not supported (supported: of tensors of numbers)";
+    if (!element)
+      return emitError(loc) << "a sequence of type " << type
+                            << " is not supported (supported: of tensors)";
     return SmallVector<Type>{getFreshType(module, {kDynamic}, element),
                              getFreshType(module, {kDynamic, kColumns},
                                           IntegerType::get(context, 64))};

@@ -215,12 +215,10 @@ private:
 
   LogicalResult checkEntry(Operation *op, Value entry) {
     std::optional<int64_t> rank = getRank(entry);
-    Type element = getElementType(entry);
-    if (rank && *rank <= kMaxEntryRank && !isa<StringType>(element))
+    if (rank && *rank <= kMaxEntryRank)
       return success();
     return op->emitOpError("an entry of type ")
-           << entry.getType()
-           << " is not supported (supported: tensors of numbers "
+           << entry.getType() << " is not supported (supported: tensors "
            << "of a known rank up to " << kMaxEntryRank << ")";
   }
 

@@ -108,6 +108,15 @@ case("a row of unknown sizes", """
   g (string[A, B] x) => (string[C, D] y) {
     y = StringNormalizer <case_change_action: string = "UPPER", is_case_sensitive: int = 1, stopwords: strings = ["monday"]> (x)
   }""", dict(x=words(["monday", "b", "ape"])), errors=[(dict(x=words(["a"], ["b"])), "one row"), (dict(x=np.zeros((0, 2), "U1")), "one row")])
+case("sequences of strings", """
+  g (seq(string[N]) s, string[M] x) => (seq(string[N]) t, string[K] y, seq(string[N]) u, int64 n) {
+    t = SequenceInsert (s, x)
+    zero = Constant <value = int64 {0}> ()
+    y = SequenceAt (t, zero)
+    z = SequenceConstruct (x, y)
+    u = SequenceErase (z, zero)
+    n = SequenceLength (s)
+  }""", dict(s=[words("a", "bcd"), words("")], x=words("größe", "q")), dict(s=[], x=words("z")))
 case("StringNormalizer", """
   g (string[N] x) => (string[A] y, string[B] z, string[C] w) {
     y = StringNormalizer <case_change_action: string = "UPPER", is_case_sensitive: int = 1, stopwords: strings = ["monday"]> (x)
