@@ -51,8 +51,8 @@ class Case:
         made = {}
         for name, (kind, shape) in self.inputs.items():
             shape = [sizes[d] if isinstance(d, str) else d for d in shape]
-            if kind == TensorProto.FLOAT:
-                made[name] = RANDOM.standard_normal(shape).astype(np.float32)
+            if kind in (TensorProto.FLOAT, TensorProto.DOUBLE):
+                made[name] = RANDOM.standard_normal(shape).astype(helper.tensor_dtype_to_np_dtype(kind))
             elif kind == TensorProto.BOOL:
                 made[name] = RANDOM.integers(0, 2, shape).astype(bool)
             elif kind in (TensorProto.INT8, TensorProto.UINT8):
@@ -166,6 +166,9 @@ def contraction_cases():
     yield Case("matmul_batched", [node("MatMul", "x v")], {"x": f32("n", 2, 20, 31), "v": f32(2, 31, 24)},
                [{"n": 3}, {"n": 0}])
     yield Case("matmul_vector", [node("MatMul", "x w")], {"x": f32(1, 200)}, [{}], {"w": floats(200, 50)})
+    yield Case("matmul_double", [node("MatMul", "x v")], {"x": (TensorProto.DOUBLE, ["n", 20]), "v": (TensorProto.DOUBLE, [20, 9])},
+               some)
+    yield Case("matmul_prologue", [node("Exp", "x", "a"), node("MatMul", "a w")], {"x": f32("n", 33)}, some, {"w": floats(33, 20)})
     yield Case("gemm", [node("Gemm", "x w v", "a", transB=1, alpha=0.5), node("Relu", "a")], {"x": f32("n", 40)}, some,
                {"w": floats(72, 40), "v": floats(72)})
     yield Case("gemm_transposed", [node("Gemm", "x w", transA=1)], {"x": f32(40, "n")}, some, {"w": floats(40, 20)})

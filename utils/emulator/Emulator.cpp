@@ -21,6 +21,14 @@ namespace {
 
 constexpr uint32_t kWarp = 32;
 
+/// A copy to shared memory that has begun.
+struct Copy {
+  char *target;
+  const char *source;
+  uint32_t bytes, given; ///< of which the first are the source's, then zeros
+  uint32_t group;        ///< how many groups were closed before
+};
+
 struct Thread {
   Fiber fiber;
   uint32_t index = 0;
@@ -29,6 +37,8 @@ struct Thread {
   Fragments fragments;             ///< of a product
   const char *row = nullptr;       ///< of a load of matrices
   uint32_t words[4] = {};
+  std::vector<Copy> copies;
+  uint32_t groups = 0; ///< of copies, closed so far
 };
 
 /// What the lanes of a warp do together.
@@ -163,6 +173,8 @@ bool prepareBlock(uint32_t number) {
     Thread &thread = *block.threads[i];
     thread.index = i;
     thread.isDone = false;
+    thread.copies.clear();
+    thread.groups = 0;
     if (!thread.fiber.prepare(runThread))
       return false;
     all.push_back(i);
@@ -240,6 +252,8 @@ using namespace onnx_aot::emulator;
 
 extern "C" {
 
+void onnx_aot_emu_load(const void *address, uint32_t bytes);
+
 uint32_t onnx_aot_emu_register(uint32_t number) {
   switch (number) {
   case 0:
@@ -313,6 +327,38 @@ void onnx_aot_emu_load_matrices(const void *row, uint32_t *words) {
     loadMatrices(thread.index / kWarp);
   leave();
   std::copy(thread.words, thread.words + 4, words);
+}
+
+void onnx_aot_emu_copy(char *target, const char *source, uint32_t bytes,
+                       uint32_t given) {
+  Thread &thread = *block.current;
+  if (given > bytes)
+    fail("it copies more than there is place for");
+  if (given)
+    onnx_aot_emu_load(source, given);
+  if (const char *what = block.shared.beginCopy(target, bytes, thread.index))
+    fail(what);
+  noteTraffic(__builtin_return_address(0), true, target, bytes);
+  thread.copies.push_back({target, source, bytes, given, thread.groups});
+}
+
+void onnx_aot_emu_commit_copies() { ++block.current->groups; }
+
+/// Copies land as late as they may: when they are waited for.
+void onnx_aot_emu_wait_for_copies(uint32_t most) {
+  Thread &thread = *block.current;
+  auto isWaitedFor = [&](const Copy &copy) {
+    return copy.group + most < thread.groups;
+  };
+  for (const Copy &copy : thread.copies)
+    if (isWaitedFor(copy)) {
+      std::memcpy(copy.target, copy.source, copy.given);
+      std::memset(copy.target + copy.given, 0, copy.bytes - copy.given);
+      block.shared.endCopy(copy.target, copy.bytes, thread.index);
+    }
+  thread.copies.erase(
+      std::remove_if(thread.copies.begin(), thread.copies.end(), isWaitedFor),
+      thread.copies.end());
 }
 
 void *onnx_aot_emu_shared(uint64_t offset) { return block.shared.at(offset); }

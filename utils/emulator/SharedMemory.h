@@ -37,6 +37,8 @@ public:
       return what;
     for (uint64_t i = offset; i < offset + bytes; ++i) {
       Mark &mark = marks[i];
+      if (mark.isAwaited)
+        return "it reads shared memory that a copy is on its way to";
       if (!mark.written)
         return "it reads shared memory that no thread has written";
       if (mark.written == interval && mark.writer != thread)
@@ -58,6 +60,8 @@ public:
       return what;
     for (uint64_t i = offset; i < offset + bytes; ++i) {
       Mark &mark = marks[i];
+      if (mark.isAwaited)
+        return "it writes shared memory that a copy is on its way to";
       if (mark.written == interval && mark.writer != thread)
         return "it writes shared memory that another thread wrote, without a "
                "barrier between";
@@ -70,12 +74,32 @@ public:
     return nullptr;
   }
 
+  /// A copy by `thread` has begun: until it is waited for, nobody may look.
+  const char *beginCopy(const void *address, uint32_t bytes, uint32_t thread) {
+    if (const char *what = write(address, bytes, thread))
+      return what;
+    setAwaited(address, bytes, true);
+    return nullptr;
+  }
+  /// The copy is there, as if its thread had written just now.
+  void endCopy(const void *address, uint32_t bytes, uint32_t thread) {
+    setAwaited(address, bytes, false);
+    (void)write(address, bytes, thread);
+  }
+
 private:
   struct Mark {
     uint32_t written = 0, read = 0; ///< interval of the last access, 0 for none
     uint16_t writer = 0, reader = 0;
-    bool readers = false; ///< more than one
+    bool readers = false;   ///< more than one
+    bool isAwaited = false; ///< of a copy
   };
+
+  void setAwaited(const void *address, uint32_t bytes, bool isAwaited) {
+    uint64_t offset = static_cast<const char *>(address) - memory.data();
+    for (uint64_t i = offset; i < offset + bytes; ++i)
+      marks[i].isAwaited = isAwaited;
+  }
 
   const char *place(const void *address, uint32_t bytes, uint64_t &offset) {
     auto *byte = static_cast<const char *>(address);

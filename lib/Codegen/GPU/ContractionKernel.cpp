@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelFamily.h"
-#include "Product.h"
+#include "Slices.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -62,42 +62,23 @@ struct ContractionFamily final : KernelFamily {
 
   void emit(KernelWriter &w) const override {
     Product product = *findProduct(w.analysis());
-    Type type = getFactorType(product);
-    Value rows = w.shared(type, kDepth * kPitch, "rows");
-    Value columns = w.shared(type, kDepth * kPitch, "columns");
+    Slices slices(w, product,
+                  {kTile, kDepth, kThreads, /*lineStride=*/1,
+                   /*depthStride=*/kPitch, kDepth * kPitch});
+    auto multiply = [&](ValueRange sums, Value rows, Value columns) {
+      return multiplySlice(w, product, sums, rows, columns);
+    };
     forEachTile(w, product, kTile, kDepth, isSplit,
                 [&](const Point &point, const TilePart &part) {
+                  SmallVector<Value> sums(
+                      kPerThread * kPerThread,
+                      getInitialSum(w, product, bool(part.part)));
                   store(w, product, point, part,
-                        sumUp(w, product, point, part, rows, columns));
+                        slices.sumUp(point, part, sums, multiply));
                 });
   }
 
 private:
-  static Type getFactorType(const Product &product) {
-    return product.rows.value.getType();
-  }
-
-  static SmallVector<Value> sumUp(KernelWriter &w, const Product &product,
-                                  const Point &point, const TilePart &part,
-                                  Value rows, Value columns) {
-    SmallVector<Value> sums(kPerThread * kPerThread,
-                            getInitialSum(w, product, bool(part.part)));
-    auto place = [&](Value line, Value k) {
-      return w.add(w.mul(k, w.constant(kPitch)), line);
-    };
-    return w.loop(part.first, part.end, w.constant(kDepth), sums,
-                  [&](Value first, ValueRange carried) {
-                    // Nobody reads the slice of before any longer.
-                    w.barrier();
-                    loadSlice(w, product, product.rows, point, part.row, first,
-                              kTile, kDepth, kThreads, rows, place);
-                    loadSlice(w, product, product.columns, point, part.column,
-                              first, kTile, kDepth, kThreads, columns, place);
-                    w.barrier();
-                    return multiplySlice(w, product, carried, rows, columns);
-                  });
-  }
-
   static SmallVector<Value> multiplySlice(KernelWriter &w,
                                           const Product &product,
                                           ValueRange carried, Value rows,

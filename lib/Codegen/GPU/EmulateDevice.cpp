@@ -141,6 +141,25 @@ private:
       replace(op, call("onnx_aot_emu_round_tf32", i32(), rounding.getSrc()));
       return success();
     }
+    if (auto copy = dyn_cast<NVVM::CpAsyncOp>(op)) {
+      Value bytes = constant(i32(), copy.getSize());
+      call("onnx_aot_emu_copy", none(),
+           {plain(copy.getDst()), plain(copy.getSrc()), bytes,
+            copy.getCpSize() ? copy.getCpSize() : bytes});
+      op->erase();
+      return success();
+    }
+    if (isa<NVVM::CpAsyncCommitGroupOp>(op)) {
+      call("onnx_aot_emu_commit_copies", none(), {});
+      op->erase();
+      return success();
+    }
+    if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+      call("onnx_aot_emu_wait_for_copies", none(),
+           {constant(i32(), wait.getN())});
+      op->erase();
+      return success();
+    }
     if (auto product = dyn_cast<NVVM::MmaOp>(op))
       return replaceProduct(product);
     if (auto load = dyn_cast<NVVM::LdMatrixOp>(op))

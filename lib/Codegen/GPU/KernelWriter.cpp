@@ -412,10 +412,13 @@ SmallVector<Value> KernelWriter::multiplyFragments(ValueRange a, ValueRange b,
 }
 
 Value KernelWriter::roundToTf32(Value value) {
-  Value rounded = NVVM::ConvertFloatToTF32Op::create(
+  Type type = value.getType();
+  if (!type.isF32())
+    value = arith::BitcastOp::create(builder, builder.getF32Type(), value);
+  value = NVVM::ConvertFloatToTF32Op::create(
       builder, builder.getI32Type(), value, NVVM::FPRoundingMode::RNA,
       NVVM::SaturationMode::NONE, /*relu=*/false);
-  return arith::BitcastOp::create(builder, builder.getF32Type(), rounded);
+  return type.isF32() ? arith::BitcastOp::create(builder, type, value) : value;
 }
 
 //===--- Memory -----------------------------------------------------------===//
@@ -453,6 +456,34 @@ Value KernelWriter::loadSharedAs(Value base, Type element, Value index,
 void KernelWriter::storeShared(Value value, Value base, Value index) {
   LLVM::StoreOp::create(builder, value,
                         elementAddress(builder, base, value.getType(), index));
+}
+
+Value KernelWriter::sharedAt(Value base, Type element, Value index) {
+  return elementAddress(builder, base, element, index);
+}
+
+void KernelWriter::copyToShared(Value target, linalg::GenericOp op,
+                                OpOperand &input, const Point &point,
+                                Value isInside) {
+  constexpr int bytes = 4;
+  const Argument &argument =
+      arguments[cast<BlockArgument>(input.get()).getArgNumber()];
+  Value place = address(
+      argument, getIndices(op.getMatchingIndexingMap(&input), op, point));
+  // Nothing is read where it is outside, but the address is a valid one.
+  place = arith::SelectOp::create(builder, isInside, place, argument.value);
+  Value given =
+      arith::SelectOp::create(builder, isInside, constant(bytes), constant(0));
+  NVVM::CpAsyncOp::create(builder, target, place, bytes,
+                          NVVM::LoadCacheModifierKind::CA, given);
+}
+
+void KernelWriter::commitCopies() {
+  NVVM::CpAsyncCommitGroupOp::create(builder);
+}
+
+void KernelWriter::waitForCopies() {
+  NVVM::CpAsyncWaitGroupOp::create(builder, builder.getI32IntegerAttr(0));
 }
 
 SmallVector<Value> KernelWriter::loadMatrices(Value base, Type element,

@@ -106,7 +106,7 @@ public:
                                                    mlir::ValueRange sums,
                                                    mlir::NVVM::MMATypes type);
 
-  /// The nearest number of 10 bits of fraction, still an f32.
+  /// The nearest number of 10 bits of fraction, still an f32, or an f32's bits.
   mlir::Value roundToTf32(mlir::Value value);
 
   /// Four matrices of 8 rows of 16 bytes from shared memory, by the whole warp:
@@ -131,6 +131,18 @@ public:
   mlir::Value loadSharedAs(mlir::Value base, mlir::Type element,
                            mlir::Value index, mlir::Type type);
   void storeShared(mlir::Value value, mlir::Value base, mlir::Value index);
+  /// Where an element lies.
+  mlir::Value sharedAt(mlir::Value base, mlir::Type element, mlir::Value index);
+  /// Begins to copy an element of 4 bytes of an input to shared memory, from
+  /// sm_80 on; zero where it is outside.
+  void copyToShared(mlir::Value target, mlir::linalg::GenericOp op,
+                    mlir::OpOperand &input, const Point &point,
+                    mlir::Value isInside);
+  /// All copies that this thread has begun are one group.
+  void commitCopies();
+  /// Until this thread's groups of copies are there. Others see them after a
+  /// barrier.
+  void waitForCopies();
   mlir::Value load(mlir::Value tensorArgument,
                    llvm::ArrayRef<mlir::Value> indices);
   void store(mlir::Value value, unsigned argument,

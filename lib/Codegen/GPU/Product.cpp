@@ -123,49 +123,6 @@ std::optional<Product> findProduct(const KernelAnalysis &kernel) {
 
 //===--- Code -------------------------------------------------------------===//
 
-Value evaluateSide(KernelWriter &w, const Product &product, const Side &side,
-                   const Point &point) {
-  IRMapping mapping;
-  w.bindInputs(product.op, point, mapping, [&](OpOperand &input) {
-    return llvm::is_contained(side.inputs, &input);
-  });
-  w.evaluateBody(product.op, point, mapping,
-                 [&](Operation *op) { return !side.ops.contains(op); });
-  Value value = w.lookup(mapping, side.value);
-  return product.roundsToTf32 ? w.roundToTf32(value) : value;
-}
-
-void loadSlice(KernelWriter &w, const Product &product, const Side &side,
-               const Point &at, Value begin, Value first, int64_t lines,
-               int64_t depth, int64_t threads, Value slice,
-               function_ref<Value(Value, Value)> place) {
-  Value count = w.product(side.dims), end = w.product(product.depth);
-  // Neighbouring threads read neighbouring elements.
-  int64_t fast = side.isDeepest ? depth : lines;
-  Value fastIndex = w.rem(w.threadIndex(), w.constant(fast));
-  Value slowIndex = w.div(w.threadIndex(), w.constant(fast));
-  int64_t slowSteps = threads / fast;
-  Value zero = arith::ConstantOp::create(
-      w.b(), cast<TypedAttr>(w.b().getZeroAttr(side.value.getType())));
-  w.loop(w.constant(0), w.constant(lines * depth / threads), w.constant(1), {},
-         [&](Value step, ValueRange) {
-           Value slow = w.add(slowIndex, w.mul(step, w.constant(slowSteps)));
-           Value k = side.isDeepest ? fastIndex : slow;
-           Value line = side.isDeepest ? slow : fastIndex;
-           Value lineIndex = w.add(begin, line), depthIndex = w.add(first, k);
-           Value isInside =
-               w.both(w.less(lineIndex, count), w.less(depthIndex, end));
-           Value element = w.choose(isInside, zero, [&] {
-             Point point = at;
-             w.delinearize(lineIndex, side.dims, point);
-             w.delinearize(depthIndex, product.depth, point);
-             return evaluateSide(w, product, side, point);
-           });
-           w.storeShared(element, slice, place(line, k));
-           return SmallVector<Value>();
-         });
-}
-
 Value getPlace(KernelWriter &w, const Product &product, const Point &point,
                Value part) {
   SmallVector<unsigned> dims(product.batch);

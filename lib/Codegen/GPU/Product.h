@@ -79,18 +79,6 @@ mlir::Value getPlace(KernelWriter &writer, const Product &product,
 mlir::Value getInitialSum(KernelWriter &writer, const Product &product,
                           bool isSplit);
 
-/// One operand's element at a point.
-mlir::Value evaluateSide(KernelWriter &writer, const Product &product,
-                         const Side &side, const Point &point);
-
-/// Copies `lines` rows (or columns) from number `begin` on, and `depth` steps
-/// of the reduction from `first` on, to shared memory; zeros stand outside. The
-/// element (line, k) goes to `place(line, k)`.
-void loadSlice(KernelWriter &writer, const Product &product, const Side &side,
-               const Point &at, mlir::Value begin, mlir::Value first,
-               int64_t lines, int64_t depth, int64_t threads, mlir::Value slice,
-               llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> place);
-
 /// The tiles of the result by number: rows and columns from which a tile goes.
 struct TileGrid {
   mlir::Value rowTiles, columnTiles, count;

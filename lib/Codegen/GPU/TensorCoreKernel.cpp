@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelFamily.h"
-#include "Product.h"
+#include "Slices.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -110,66 +110,53 @@ struct TensorCoreFamily final : KernelFamily {
     Product product = *findProduct(w.analysis());
     Format format = *findFormat(w.analysis(), product);
     product.roundsToTf32 = format.type == NVVM::MMATypes::tf32;
-    int64_t elements = kTile * format.count(kPitch);
-    Value rows = w.shared(format.element, elements, "rows");
-    Value columns = w.shared(format.element, elements, "columns");
+    const int64_t depth = format.count(kSlice), pitch = format.count(kPitch);
+    Slices slices(w, product,
+                  {kTile, depth, kThreads, /*lineStride=*/pitch,
+                   /*depthStride=*/1, kTile * pitch});
     Place place(w);
-    forEachTile(
-        w, product, kTile, format.count(kSlice), isSplit,
-        [&](const Point &point, const TilePart &part) {
-          store(w, product, point, part, place,
-                sumUp(w, product, format, point, part, place, rows, columns));
-        });
+    auto multiply = [&](ValueRange sums, Value rows, Value columns) {
+      SmallVector<Value> next(sums);
+      for (int64_t k = 0; k < depth; k += format.count(kStep))
+        multiplyStep(w, format, slices, product, place, k, rows, columns, next);
+      return next;
+    };
+    forEachTile(w, product, kTile, depth, isSplit,
+                [&](const Point &point, const TilePart &part) {
+                  SmallVector<Value> sums(
+                      kRowParts * kColumnParts * kPerPart,
+                      getInitialSum(w, product, bool(part.part)));
+                  store(w, product, point, part, place,
+                        slices.sumUp(point, part, sums, multiply));
+                });
   }
 
 private:
-  static SmallVector<Value> sumUp(KernelWriter &w, const Product &product,
-                                  const Format &format, const Point &point,
-                                  const TilePart &part, const Place &place,
-                                  Value rows, Value columns) {
-    SmallVector<Value> sums(kRowParts * kColumnParts * kPerPart,
-                            getInitialSum(w, product, bool(part.part)));
-    auto at = [&](Value line, Value k) {
-      return w.add(w.mul(line, w.constant(format.count(kPitch))), k);
-    };
-    const int64_t depth = format.count(kSlice);
-    return w.loop(part.first, part.end, w.constant(depth), sums,
-                  [&](Value first, ValueRange carried) {
-                    // Nobody reads the slice of before any longer.
-                    w.barrier();
-                    loadSlice(w, product, product.rows, point, part.row, first,
-                              kTile, depth, kThreads, rows, at);
-                    loadSlice(w, product, product.columns, point, part.column,
-                              first, kTile, depth, kThreads, columns, at);
-                    w.barrier();
-                    SmallVector<Value> next(carried);
-                    for (int64_t k = 0; k < depth; k += format.count(kStep))
-                      multiply(w, format, place, k, rows, columns, next);
-                    return next;
-                  });
-  }
-
   /// Four fragments' words from where this lane's row begins.
   static SmallVector<Value> load(KernelWriter &w, const Format &format,
-                                 Value slice, Value line, Value k) {
+                                 bool isRaw, Value slice, Value line, Value k) {
     Value index = w.add(w.mul(line, w.constant(format.count(kPitch))), k);
     SmallVector<Value> words = w.loadMatrices(slice, format.element, index);
     if (format.element.isF16())
       for (Value &word : words)
         word = LLVM::BitcastOp::create(
             w.b(), VectorType::get({2}, format.element), word);
+    if (isRaw && format.type == NVVM::MMATypes::tf32)
+      for (Value &word : words)
+        word = w.roundToTf32(word);
     return words;
   }
 
-  static void multiply(KernelWriter &w, const Format &format,
-                       const Place &place, int64_t depth, Value rows,
-                       Value columns, SmallVector<Value> &sums) {
+  static void multiplyStep(KernelWriter &w, const Format &format,
+                           const Slices &slices, const Product &product,
+                           const Place &place, int64_t depth, Value rows,
+                           Value columns, SmallVector<Value> &sums) {
     SmallVector<SmallVector<Value>> a, b;
     Value part = w.constant(format.count(kPart));
     // Of rows: the upper and the lower half, then the same further along k.
     for (int64_t i = 0; i < kRowParts; ++i)
       a.push_back(load(
-          w, format, rows,
+          w, format, slices.isRaw(product.rows), rows,
           w.add(w.add(place.row, place.matrixRow),
                 w.add(w.mul(w.rem(place.matrix, w.constant(2)), w.constant(8)),
                       w.constant(i * kM))),
@@ -178,7 +165,7 @@ private:
     // Of columns: both parts along k, then those of the next eight.
     for (int64_t j = 0; j < kColumnParts; j += 2) {
       SmallVector<Value> words = load(
-          w, format, columns,
+          w, format, slices.isRaw(product.columns), columns,
           w.add(w.add(place.column, place.matrixRow),
                 w.add(w.mul(w.div(place.matrix, w.constant(2)), w.constant(8)),
                       w.constant(j * kN))),

@@ -9,6 +9,9 @@
 // CHECK-NEXT: llvm.load
 // CHECK: call @onnx_aot_emu_shared_store
 // CHECK-NEXT: llvm.store
+// CHECK: call @onnx_aot_emu_copy(%{{.*}}, %[[P]], %{{.*}}, %{{.*}})
+// CHECK: call @onnx_aot_emu_commit_copies()
+// CHECK: call @onnx_aot_emu_wait_for_copies(%{{.*}})
 // CHECK: call @onnx_aot_emu_barrier
 // CHECK: call @onnx_aot_emu_shuffle
 // CHECK: llvm.func @k__thunk(%{{.*}}: !llvm.ptr)
@@ -20,6 +23,10 @@ gpu.module @kernels attributes {device.kernels = [{name = "k", shared_bytes = 12
     %s = llvm.mlir.addressof @k.tile : !llvm.ptr<3>
     %v = llvm.load %p : !llvm.ptr<1> -> f32
     llvm.store %v, %s : f32, !llvm.ptr<3>
+    %n = llvm.mlir.constant(4 : i32) : i32
+    nvvm.cp.async.shared.global %s, %p, 4, cache = ca, %n : !llvm.ptr<3>, !llvm.ptr<1>, i32
+    nvvm.cp.async.commit.group
+    nvvm.cp.async.wait.group 0
     nvvm.barrier0
     %m = llvm.mlir.constant(-1 : i32) : i32
     %c = llvm.mlir.constant(31 : i32) : i32

@@ -3,16 +3,18 @@
 // RUN: not onnx-aot-compile %s --device=cuda --gpu-arch=sm_60 --emit=ptx 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: not onnx-aot-compile %s --gpu-arch=sm_80 -o %t.so 2>&1 | FileCheck %s --check-prefix=CPU
 
-// Products go through shared memory with a barrier before and after each slice,
-// rows are reduced by shuffles; no function is left to a library.
+// Products go through shared memory: where the device copies by itself, the next
+// slice is under way while one is multiplied, else there is a barrier before and
+// after each. Rows are reduced by shuffles; no function is left to a library.
 // CHECK: .version 7.0
 // CHECK: .target sm_80
 // CHECK-NOT: .extern
 // CHECK: .visible .entry contraction_0(
 // CHECK: .reqntid 256
-// CHECK: bar.sync 0
-// CHECK: st.shared
-// CHECK: bar.sync 0
+// CHECK: cp.async.ca.shared.global [{{.*}}], [{{.*}}], 4, %r{{[0-9]+}};
+// CHECK: cp.async.commit_group;
+// CHECK: cp.async.wait_group 0;
+// CHECK-NEXT: bar.sync 0
 // CHECK: ld.shared
 // CHECK: fma.rn.f32
 // CHECK: .visible .entry row_1(
@@ -20,6 +22,12 @@
 // CHECK-NOT: .extern
 // DEFAULT: .version 6.3
 // DEFAULT: .target sm_75
+// DEFAULT-NOT: cp.async
+// DEFAULT: bar.sync 0
+// DEFAULT: st.shared
+// DEFAULT: bar.sync 0
+// DEFAULT: ld.shared
+// DEFAULT: .visible .entry row_1(
 // OLD: error: unknown architecture 'sm_60' (supported: sm_75 and later, emu)
 // CPU: error: --gpu-arch wants --device=cuda
 #a = affine_map<(m, n, k) -> (m, k)>
