@@ -3,11 +3,14 @@
 
 usage: training_parity.py [--build DIR] [--filter RE] [--sample] [--jobs N] [--verbose] [-- FLAG...]
 
-A loss may differ from the reference by 1e-5 of its size, or by 20 times what the reference in float32 has differed so far, where
-rounding is amplified: that of ResNet-18 on random labels grows a hundred thousand times in 30 steps, with either sign. --sample takes a few cases of each model, such that all optimizers and kinds of clipping are seen once.
+Twice: from the module's own parameters, step by step, where each loss, gradient and update has to be right; and from the first
+parameters to the end, where a loss may differ from the reference by 1e-5 of its size, or by 20 times what rounding has done so far.
+That is what the reference in float32 has differed, or one whose gradients carry noise of that size: the loss of ResNet-18 on random
+labels grows apart a hundred thousand times in 30 steps. Where the maximum of a pool turns over by rounding, the second ends. --sample takes a few cases of each model, such that all optimizers and kinds of clipping are seen once.
 """
 import argparse
 import fnmatch
+import itertools
 import multiprocessing
 import pathlib
 import re
@@ -25,6 +28,7 @@ from graph_reference import Reference
 
 TESTS = {}
 STEPS = 50
+TURNS = 8  # steps in which the largest of a pool, or the sign under a Relu, may turn over by rounding
 LOSSES = {"gpt_small": "cross-entropy:class_axis=-1"}
 
 
@@ -56,6 +60,14 @@ class Run:
         if self.no_decay:
             yield f"--no-decay={self.no_decay}"
 
+    def separate(self, module):
+        """Whether gradients are seen between training and update."""
+        return self.accumulate > 1 or self.scale != 1 or self.bad or not module.has("fused")
+
+    def update(self, module):
+        scale = 1 / self.scale / (self.accumulate if self.mean else 1)
+        return bool(module.update_step(self.lr, gradient_scale=scale)[tm.UPDATED])
+
     def data(self, model, steps):
         batches = list(models.batches(self.model, model, steps * self.accumulate))
         for index in self.bad:
@@ -63,63 +75,127 @@ class Run:
         return [batches[i:i + self.accumulate] for i in range(0, len(batches), self.accumulate)]
 
 
-def train_reference(run, model, dtype, steps):
-    """Losses of all batches and the parameters at the end."""
+def gradients_of(run, reference, group):
+    """Losses of the batches of one update, and the gradient of each parameter before clipping."""
+    losses, total, output = [], {}, reference.graph.output[0].name
+    for batch in group:
+        feeds = {k: v for k, v in batch.items() if k != "labels"}
+        with np.errstate(all="ignore"):
+            values = reference.forward(feeds)
+            loss, seed = cross_entropy(values[output], batch["labels"])
+            gradients = reference.backward({output: seed})
+        losses.append(loss)
+        for name in reference.values:
+            if name in gradients:
+                total[name] = total.get(name, 0) + gradients[name]
+        for node in reference.graph.node:  # running statistics
+            if node.op_type == "BatchNormalization":
+                reference.values.update(zip(node.input[3:], (values[n] for n in node.output[1:])))
+    return losses, total
+
+
+def update(run, values, total, states, t, dtype):
+    """The parameters after one update."""
+    if run.mean:
+        total = {name: g / dtype(run.accumulate) for name, g in total.items()}
+    ref.clip(total, run.norm, run.value)
+    for name, gradient in total.items():
+        step = run.plain if run.no_decay and fnmatch.fnmatch(name, run.no_decay) else run.step
+        values[name] = step(values[name], gradient, states.setdefault(name, {}), dtype(run.lr), t)
+
+
+def train_reference(run, model, dtype, steps, noise=None):
+    """Losses of all batches and the parameters at the end; `noise` is the deviation of each gradient's."""
     reference, states, losses, t = Reference(model.graph, dtype), {}, [], 0
-    output = model.graph.output[0].name
+    rng = np.random.default_rng(len(noise or ()))
     for group in run.data(model, steps):
-        total = {}
-        for batch in group:
-            feeds = {k: v for k, v in batch.items() if k != "labels"}
-            with np.errstate(all="ignore"):
-                values = reference.forward(feeds)
-                loss, seed = cross_entropy(values[output], batch["labels"])
-                gradients = reference.backward({output: seed})
-            losses.append(loss)
-            for name in reference.values:
-                if name in gradients:
-                    total[name] = total.get(name, 0) + gradients[name]
-            for node in model.graph.node:  # running statistics
-                if node.op_type == "BatchNormalization":
-                    reference.values.update(zip(node.input[3:], (values[n] for n in node.output[1:])))
+        some, total = gradients_of(run, reference, group)
+        losses += some
         if not all(np.isfinite(g).all() for g in total.values()):
             continue
-        if run.mean:
-            total = {name: g / dtype(run.accumulate) for name, g in total.items()}
-        ref.clip(total, run.norm, run.value)
+        if noise:
+            total = {name: g + noise[name] * rng.standard_normal(g.shape) for name, g in total.items()}
         t += 1
-        for name, gradient in total.items():
-            step = run.plain if run.no_decay and fnmatch.fnmatch(name, run.no_decay) else run.step
-            reference.values[name] = step(reference.values[name], gradient, states.setdefault(name, {}), dtype(run.lr), t)
+        update(run, reference.values, total, states, t, dtype)
     return np.array(losses, np.float64), reference.values
+
+
+def measure_rounding(run, model):
+    """The deviation of float32 gradients from those in float64, by parameter."""
+    group = run.data(model, 1)[0]
+    exact, single = (gradients_of(run, Reference(model.graph, dtype), group)[1] for dtype in (np.float64, np.float32))
+    return {name: np.sqrt(np.mean((exact[name] - single[name])**2)) for name in exact}
+
+
+def check_course(run, module, model, steps, end):
+    """All steps from the first parameters on; losses before step `end`."""
+    exact, final = train_reference(run, model, np.float64, steps)
+    single, rounded = train_reference(run, model, np.float32, steps)
+    noisy, _ = train_reference(run, model, np.float64, steps, measure_rounding(run, model))
+    apart = np.maximum.accumulate(np.nan_to_num(np.maximum(abs(single - exact), abs(noisy - exact))))
+    tolerance = np.maximum(1e-5 * abs(exact), 20 * apart)
+    losses = []
+    for index, group in enumerate(run.data(model, steps)):
+        if run.separate(module):
+            losses += [module.train_step(b, accumulate=i > 0, loss_scale=run.scale) for i, b in enumerate(group)]
+            assert run.update(module) == (index not in run.bad)
+        else:
+            losses.append(module.fused_step(group[0], run.lr))
+    good = np.isfinite(exact) & (np.arange(len(exact)) < end * run.accumulate)
+    wrong = abs(np.array(losses, np.float64) - exact)[good] > tolerance[good]
+    assert np.isfinite(exact).sum() + len(run.bad) == len(exact) and not wrong.any(), (
+        f"step {wrong.argmax()}: {np.array(losses)[good][wrong.argmax()]} is not {exact[good][wrong.argmax()]} "
+        f"+- {tolerance[good][wrong.argmax()]}")
+    for name in module.names if end >= steps else ():
+        far, allowed = abs(module[name] - final[name]).max(), abs(rounded[name] - final[name]).max()
+        assert far <= max(2e-3 * max(1, abs(final[name]).max()), 20 * allowed), f"{name} is {far} off, float32 {allowed}"
+
+
+def check_steps(run, module, model, steps):
+    """Each step from where the module is; the first one after a turn-over."""
+    exact, single = Reference(model.graph, np.float64), Reference(model.graph, np.float32)
+    states, t, turns = {}, 0, []
+    for index, group in enumerate(run.data(model, steps)):
+        for name in module.names:
+            exact.values[name], single.values[name] = module[name].astype(np.float64), module[name].copy()
+        losses, total = gradients_of(run, exact, group)
+        twin, rounded = gradients_of(run, single, group)
+        ours = [module.train_step(b, accumulate=i > 0, loss_scale=run.scale) for i, b in enumerate(group)]
+        if index in run.bad:
+            assert not run.update(module)
+            continue
+        for got, want, other in zip(ours, losses, twin):
+            assert abs(got - want) <= max(1e-5 * abs(want), 20 * abs(other - want)), f"step {index}: loss {got}, not {want}"
+        own = {name: module.gradients[module.names.index(name)] / np.float64(run.scale) for name in total}
+        norm = np.sqrt(sum((g**2).sum() for g in total.values()))
+        far, allowed = (max(abs(other[n] - g).max() for n, g in total.items()) / norm for other in (own, rounded))
+        if max(far, allowed) > 1e-4:
+            turns.append(index + 1)
+        else:
+            assert far <= max(1e-5, 20 * allowed), f"step {index}: the gradient is {far} of its norm off, float32's {allowed}"
+        assert len(turns) <= TURNS, f"the gradients of the steps before {turns} are wrong"
+        t += 1
+        before = {name: module[name].astype(np.float64) for name in own}
+        after = dict(before)
+        update(run, after, own, states, t, np.float64)
+        assert run.update(module)
+        for name, want in after.items():
+            scale = max(abs(want).max(), abs(want - before[name]).max())
+            assert abs(module[name] - want).max() <= 1e-5 * scale, f"step {index}: {name} is updated wrongly"
+    return turns[0] if turns else steps
 
 
 def check(run, context, steps=STEPS):
     model = models.MODELS[run.model]()
-    exact, final = train_reference(run, model, np.float64, steps)
-    single, rounded = train_reference(run, model, np.float32, steps)
-    apart = np.maximum.accumulate(np.nan_to_num(abs(single - exact)))
-    tolerance = np.maximum(1e-5 * abs(exact), 20 * apart)
     module = context.compile(model, *run.flags())
-    separate = run.accumulate > 1 or run.scale != 1 or run.bad or not module.has("fused")
-    losses = []
-    for index, group in enumerate(run.data(model, steps)):
-        for i, batch in enumerate(group):
-            if separate:
-                losses.append(module.train_step(batch, accumulate=i > 0, loss_scale=run.scale))
-            else:
-                losses.append(module.fused_step(batch, run.lr))
-        if separate:
-            scale = 1 / run.scale / (run.accumulate if run.mean else 1)
-            assert bool(module.update_step(run.lr, gradient_scale=scale)[tm.UPDATED]) == (index not in run.bad)
-    good = np.isfinite(exact)
-    wrong = abs(np.array(losses, np.float64) - exact)[good] > tolerance[good]
-    assert good.sum() + len(run.bad) == len(exact) and not wrong.any(), (
-        f"step {wrong.argmax()}: {np.array(losses)[good][wrong.argmax()]} is not {exact[good][wrong.argmax()]} "
-        f"+- {tolerance[good][wrong.argmax()]}")
-    for name in module.names:
-        far, allowed = abs(module[name] - final[name]).max(), abs(rounded[name] - final[name]).max()
-        assert far <= max(2e-3 * max(1, abs(final[name]).max()), 20 * allowed), f"{name} is {far} off, float32 {allowed}"
+    first = [p.copy() for p in module.parameters]
+    end = check_steps(run, module, model, steps)
+    for array, value in zip(module.parameters, first):
+        array[...] = value
+    for slot in itertools.chain.from_iterable(module.slots):
+        slot[...] = 0
+    module.updates = module.steps = 0
+    check_course(run, module, model, steps, end)
 
 
 CLIPPING = {"": {}, "/clip-norm": {"norm": 0.5}, "/clip-value": {"value": 0.01}, "/both": {"norm": 0.5, "value": 0.01}}
