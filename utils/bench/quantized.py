@@ -9,7 +9,7 @@ random inputs; static-u8 has unsigned activations and a scale for each channel o
 Rounds alternate between both models, each a fresh process pinned to as many cores as it has threads; the ratio is that
 of the minima. The distance is the largest difference to what onnxruntime, not optimizing, computes from the same file,
 as a fraction of the output's largest value; beside it stands that of onnxruntime when it optimizes.
-FLAGS go to onnx-aot-compile. int4 needs the Python package onnx-ir.
+FLAGS go to onnx-aot-compile. int4 needs the Python packages onnx-ir and sympy, which utils/requirements.txt lacks.
 """
 import argparse
 import json
