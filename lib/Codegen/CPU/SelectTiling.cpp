@@ -133,11 +133,8 @@ private:
     return bits / 8;
   }
 
-  /// At least 1: nothing is computed for a dimension of size 0, but sizes are
-  /// divided by.
   int64_t sizeOf(int dim) {
-    return ShapedType::isDynamic(sizes[dim]) ? kTypicalSize
-                                             : std::max<int64_t>(sizes[dim], 1);
+    return ShapedType::isDynamic(sizes[dim]) ? kTypicalSize : sizes[dim];
   }
 
   /// At most `most` vectors, no more than the dimension fills.
@@ -269,7 +266,7 @@ private:
                                      llvm::divideCeil(sizes[dim], fitting));
         isCut = true;
       }
-      fitting = std::max<int64_t>(fitting / sizeOf(dim), 1);
+      fitting = std::max<int64_t>(fitting / sizes[dim], 1);
     }
     if (isCut)
       tiling.steps = steps;
@@ -377,7 +374,7 @@ private:
       return tiling.vectors * tiling.lanes;
     if (dim == tiling.rowDim)
       return tiling.rows;
-    return llvm::is_contained(tiling.unrolled, dim) ? sizeOf(dim) : 1;
+    return llvm::is_contained(tiling.unrolled, dim) ? sizes[dim] : 1;
   }
 
   /// Cuts dimensions of constant size into tasks, then those that only the run
