@@ -31,8 +31,8 @@ constexpr int64_t kPitch = kTile + 1;
 /// Below this a tile would be mostly empty.
 constexpr int64_t kSmall = 8;
 
-struct ContractionFamily final : KernelFamily {
-  explicit ContractionFamily(bool isSplit) : isSplit(isSplit) {}
+struct ContractionFamily final : ProductFamily {
+  explicit ContractionFamily(bool isSplit) : ProductFamily(kTile, isSplit) {}
 
   StringRef getName() const override {
     return isSplit ? "split_contraction" : "contraction";
@@ -45,19 +45,6 @@ struct ContractionFamily final : KernelFamily {
       return false;
     return isLargeProduct(kernel, *product, kSmall) &&
            (!isSplit || isWorthSplitting(kernel, *product, kTile));
-  }
-
-  Value emitBlocks(const KernelAnalysis &kernel,
-                   const HostSizes &host) const override {
-    return emitTileBlocks(host, *findProduct(kernel), kTile);
-  }
-
-  const KernelFamily *getSummation() const override {
-    return isSplit ? &getSummationFamily() : nullptr;
-  }
-  SplitSizes emitSplit(const KernelAnalysis &kernel,
-                       const HostSizes &host) const override {
-    return emitSplitSizes(kernel, host, kTile);
   }
 
   void emit(KernelWriter &w) const override {
@@ -146,8 +133,6 @@ private:
                     w.add(part.column, w.add(x, w.constant(j * kSide))),
                     sums[i * kPerThread + j]);
   }
-
-  bool isSplit;
 };
 
 } // namespace

@@ -131,6 +131,20 @@ Value getPlace(KernelWriter &w, const Product &product, const Point &point,
   return w.add(w.mul(part, w.product(dims)), w.linearize(dims, point));
 }
 
+Value ProductFamily::emitBlocks(const KernelAnalysis &kernel,
+                                const HostSizes &host) const {
+  return emitTileBlocks(host, *findProduct(kernel), tile);
+}
+
+const KernelFamily *ProductFamily::getSummation() const {
+  return isSplit ? &getSummationFamily() : nullptr;
+}
+
+SplitSizes ProductFamily::emitSplit(const KernelAnalysis &kernel,
+                                    const HostSizes &host) const {
+  return emitSplitSizes(kernel, host, tile);
+}
+
 TileGrid::TileGrid(KernelWriter &w, const Product &product, int64_t tile)
     : rowTiles(w.ceilDiv(w.product(product.rows.dims), tile)),
       columnTiles(w.ceilDiv(w.product(product.columns.dims), tile)) {

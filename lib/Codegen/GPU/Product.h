@@ -58,6 +58,22 @@ bool isWorthSplitting(const KernelAnalysis &kernel, const Product &product,
 SplitSizes emitSplitSizes(const KernelAnalysis &kernel, const HostSizes &host,
                           int64_t tile);
 
+/// What writes products by square tiles of the result has in common.
+class ProductFamily : public KernelFamily {
+public:
+  ProductFamily(int64_t tile, bool isSplit) : tile(tile), isSplit(isSplit) {}
+
+  mlir::Value emitBlocks(const KernelAnalysis &kernel,
+                         const HostSizes &host) const override;
+  const KernelFamily *getSummation() const override;
+  SplitSizes emitSplit(const KernelAnalysis &kernel,
+                       const HostSizes &host) const override;
+
+protected:
+  const int64_t tile; ///< rows, and columns
+  const bool isSplit; ///< sums are cut into parts
+};
+
 /// What a block sums up: a tile, and from where to where the reduction goes.
 struct TilePart {
   mlir::Value row, column, first, end;

@@ -76,8 +76,8 @@ struct Place {
   }
 };
 
-struct TensorCoreFamily final : KernelFamily {
-  explicit TensorCoreFamily(bool isSplit) : isSplit(isSplit) {}
+struct TensorCoreFamily final : ProductFamily {
+  explicit TensorCoreFamily(bool isSplit) : ProductFamily(kTile, isSplit) {}
 
   StringRef getName() const override {
     return isSplit ? "split_tensor" : "tensor";
@@ -91,19 +91,6 @@ struct TensorCoreFamily final : KernelFamily {
     return product && findFormat(kernel, *product) &&
            isLargeProduct(kernel, *product, kSmall) &&
            (!isSplit || isWorthSplitting(kernel, *product, kTile));
-  }
-
-  Value emitBlocks(const KernelAnalysis &kernel,
-                   const HostSizes &host) const override {
-    return emitTileBlocks(host, *findProduct(kernel), kTile);
-  }
-
-  const KernelFamily *getSummation() const override {
-    return isSplit ? &getSummationFamily() : nullptr;
-  }
-  SplitSizes emitSplit(const KernelAnalysis &kernel,
-                       const HostSizes &host) const override {
-    return emitSplitSizes(kernel, host, kTile);
   }
 
   void emit(KernelWriter &w) const override {
@@ -198,8 +185,6 @@ private:
                       sums[(i * kColumnParts + j) * kPerPart + part]);
         }
   }
-
-  bool isSplit;
 };
 
 } // namespace
