@@ -28,11 +28,18 @@ TESTS = {}
 STEPS = 50
 
 
-def test(name):
-    def add(function):
-        assert name not in TESTS
-        TESTS[name] = function
-    return add
+def collect_in(tests):
+    """The decorator that notes a test in a dictionary under its name."""
+    def test(name):
+        def add(function):
+            assert name not in tests
+            tests[name] = function
+            return function
+        return add
+    return test
+
+
+test = collect_in(TESTS)
 
 
 class Context:

@@ -14,16 +14,10 @@ import onnxruntime
 import training
 import training_module as tm
 import training_reference as ref
-from training import check_refusal, model_of
+from training import check_refusal, collect_in, model_of
 
 TESTS = {}
-
-
-def test(name):
-    def add(function):
-        assert name not in TESTS
-        TESTS[name] = function
-    return add
+test = collect_in(TESTS)
 
 
 def run(context, module, *arguments):

@@ -10,16 +10,10 @@ import onnx
 
 import training
 import training_module as tm
-from training import check_refusal, model_of
+from training import check_refusal, collect_in, model_of
 
 TESTS = {}
-
-
-def test(name):
-    def add(function):
-        assert name not in TESTS
-        TESTS[name] = function
-    return add
+test = collect_in(TESTS)
 
 
 def save_loss(context, nodes, inputs, outputs, initializers=None):

@@ -10,16 +10,10 @@ import numpy as np
 
 import training
 import training_models as models
-from training import check_refusal, model_of
+from training import check_refusal, collect_in, model_of
 
 TESTS = {}
-
-
-def test(name):
-    def add(function):
-        assert name not in TESTS
-        TESTS[name] = function
-    return add
+test = collect_in(TESTS)
 
 
 @test("sparse/arena")
