@@ -2,15 +2,16 @@
 """Compare compiled models with onnxruntime: time, start-up, memory, size, all in one run.
 
 usage: compare.py [--models NAME,...] [--dir DIR ...] [--threads 1,2] [--json FILE] [--html FILE]
-       compare.py --train --torch PYTHON [--models NAME,...] [--dir DIR ...] [--threads 1,2] ...
+       compare.py --train [--torch PYTHON] [--ort-training PYTHON] [--models NAME,...] [--dir DIR ...] [--threads 1,2] ...
 
 Rounds alternate between the two, each round a fresh process pinned to as many cores as it has threads; the
 figure that counts is the ratio of the minima (and of the medians) of the same run, since all times drift with the
 machine. Beside it stand the FMA peak of one core, measured between the rounds, and the percentage of the limit
 that it sets for the model's multiplications and additions.
 
-With --train the peer is PyTorch in an environment of its own (--torch PYTHON), and the figures are those of a whole
-training step; models are searched as NAME_train.onnx.
+With --train the peers are PyTorch and onnxruntime-training, each in an environment of its own (--torch PYTHON,
+--ort-training PYTHON: one of them or both, a row for each), and the figures are those of a whole training step; models
+are searched as NAME_train.onnx.
 
 A model is a name (searched as NAME.onnx under --dir; trained ones as in test/Integration/models.py) or a path.
 """
@@ -191,7 +192,7 @@ def table(rows, bench):
               "RSS MB", "theirs", "module MB", "compile s", "its RSS MB"]]
     for row in rows:
         if not row["threads"]:
-            lines.append([row["name"], "-", row.get("problem", "")[:60]] + [""] * 11)
+            lines.append([row["name"], "-", row.get("problem", row.get("refusal", ""))[:100]] + [""] * 11)
         for threads, sides in row["threads"].items():
             ours, theirs = sides["ours"], sides["theirs"]
             limit = row["flops"] / (bench.gflops * threads * 1e6)
@@ -214,12 +215,13 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--html", type=pathlib.Path)
     parser.add_argument("--max-ratio", type=float, help="exit with status 1 when a ratio of minima is above")
-    parser.add_argument("--train", action="store_true", help="compare training steps with PyTorch's")
+    parser.add_argument("--train", action="store_true", help="compare training steps")
     parser.add_argument("--torch", help="the Python that has torch, for --train")
+    parser.add_argument("--ort-training", help="the Python that has onnxruntime-training, for --train")
     harness.add_build_argument(parser)
     options = harness.parse_arguments(parser)
-    if options.train and not options.torch:
-        parser.error("--train wants --torch PYTHON")
+    if options.train and not (options.torch or options.ort_training):
+        parser.error("--train wants --torch PYTHON or --ort-training PYTHON")
     folders = options.dir or [pathlib.Path(os.environ.get("ONNX_AOT_DEPS", harness.ROOT / ".deps")) / "models"]
     if options.train and options.models in (DEFAULT, "all"):
         options.models = ",".join(training.MODELS)
@@ -232,8 +234,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
         bench, progress = Bench(options, pathlib.Path(work)), harness.Progress(len(chosen))
         for found in chosen:
-            rows.append(training.compare(bench, found[0].removesuffix("_train"), found[1], summary) if options.train
-                        else bench.compare(*found))
+            rows += training.compare(bench, found[0].removesuffix("_train"), found[1], summary) if options.train \
+                else [bench.compare(*found)]
             progress.step(found[0])
     page.print_table(table(rows, bench))
     print(f"\none core's peak in this run: {bench.gflops:.0f} GFLOP/s (FMA), {bench.gbytes:.0f} GB/s (reading memory)")

@@ -32,7 +32,7 @@ def bars(rows):
         for threads, sides in row["threads"].items():
             slowest = max(s["min_ms"] for s in sides.values())
             yield f"<div>{html.escape(row['name'])}, {threads} thread{'s' if threads > 1 else ''}</div><div>"
-            for side, label in (("ours", "onnx-aot"), ("theirs", "onnxruntime")):
+            for side, label in (("ours", "onnx-aot"), ("theirs", row.get("peer", "onnxruntime"))):
                 milliseconds = sides[side]["min_ms"]
                 yield (f'<div class="bar {side}" style="width:{70 * milliseconds / slowest:.1f}%">'
                        f"<span>{label} {milliseconds:.2f} ms</span></div>")
@@ -44,8 +44,8 @@ def render(lines, rows, bench):
     cells = ["<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in line) + "</tr>"
              for tag, line in [("th", lines[0])] + [("td", line) for line in lines[1:]]]
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>onnx-aot and onnxruntime</title><style>{STYLE}</style></head>
-<body><h1>onnx-aot and onnxruntime</h1>
+<html lang="en"><head><meta charset="utf-8"><title>onnx-aot and its peers</title><style>{STYLE}</style></head>
+<body><h1>onnx-aot and its peers</h1>
 <p>Minimum of interleaved rounds in one run; shorter is better. One core's peak in this run:
 {bench.gflops:.0f} GFLOP/s, {bench.gbytes:.0f} GB/s.</p>
 <div class="bars">{''.join(bars(rows))}</div>

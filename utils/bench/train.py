@@ -1,4 +1,4 @@
-"""The training half of compare.py: step times and memory of compiled training modules beside PyTorch's."""
+"""The training half of compare.py: step times and memory of compiled training modules beside those of its peers."""
 import csv
 import pathlib
 import statistics
@@ -51,29 +51,40 @@ def steps(bench, module, data, batch, threads, seconds):
             "runs": len(times), "rss": done.rss}
 
 
+def peers(bench, name, path):
+    """Yields (label, command without threads and seconds) for each peer whose environment is given."""
+    if bench.options.torch:
+        yield "PyTorch", [bench.options.torch, HERE / "train_torch.py", name]
+    if bench.options.ort_training:
+        yield "onnxruntime-training", [bench.options.ort_training, "-W", "ignore", HERE / "train_ort.py", path]
+
+
 def compare(bench, name, path, summary):
-    """Measures one model with every number of threads; returns its row."""
+    """Measures one model with every number of threads; returns a row for each peer, our own rounds shared by all."""
     loss, optimizer = MODELS[name]
     data = bench.work / f"{name}.npz"
     batch = make_data(path, data, 8 if name == "resnet18" else 16)
     module = bench.work / f"{name}.so"
     done = harness.run_limited([bench.compiler, path, "--train", f"--loss={loss}", f"--optimizer={optimizer}", "-o", module,
                                 *bench.options.flags], seconds=1200, memory=0)
-    row = {"name": f"{name} (train)", "flops": 0, "threads": {}, "compile_s": done.seconds, "compile_rss": done.rss,
-           "model_bytes": path.stat().st_size}
+    shared = {"flops": 0, "compile_s": done.seconds, "compile_rss": done.rss, "model_bytes": path.stat().st_size}
     if done.status != 0:
-        return {**row, "problem": f"{done.ending()}: {done.message()}"}
-    row["module_bytes"] = module.stat().st_size
+        return [{**shared, "name": f"{name} (train)", "threads": {}, "problem": f"{done.ending()}: {done.message()}"}]
+    shared["module_bytes"] = module.stat().st_size
+    rows = [{**shared, "name": f"{name} (train), {label}", "peer": label, "threads": {}} for label, _ in peers(bench, name, path)]
     for threads in bench.options.threads:
-        sides = {"ours": [], "theirs": []}
-        try:
-            for _ in range(bench.options.rounds):
-                bench.measure_peak()
-                sides["ours"].append(steps(bench, module, data, batch, threads, bench.options.seconds))
-                sides["theirs"].append(bench.round(
-                    [bench.options.torch, HERE / "train_torch.py", name, threads, str(bench.options.seconds)], threads))
-        except RuntimeError as error:
-            row["problem"] = str(error)
-            break
-        row["threads"][threads] = {side: summary(rounds) for side, rounds in sides.items()}
-    return row
+        ours, theirs = [], [[] for _ in rows]
+        for _ in range(bench.options.rounds):
+            bench.measure_peak()
+            ours.append(steps(bench, module, data, batch, threads, bench.options.seconds))
+            for row, rounds, (_, command) in zip(rows, theirs, peers(bench, name, path)):
+                if "refusal" in row:
+                    continue
+                try:
+                    rounds.append(bench.round([*command, threads, str(bench.options.seconds)], threads))
+                except RuntimeError as error:  # a model that the peer refuses
+                    row["refusal"] = f"refused by the peer: {error}"
+        for row, rounds in zip(rows, theirs):
+            if "refusal" not in row:
+                row["threads"][threads] = {"ours": summary(ours), "theirs": summary(rounds)}
+    return rows
