@@ -186,7 +186,79 @@ def qdq():
     return group
 
 
-GROUPS = {"matmul-integer": matmul_integer, "conv-integer": conv_integer, "qlinear": qlinear, "qdq": qdq}
+def halves(scale, count):
+    """Floats at and beside the places where a multiple of the scale rounds the other way, and what has no quotient."""
+    middle = ((RNG.integers(-300, 300, count) + 0.5) * np.float64(scale)).astype(F32)
+    moved = (middle.view(np.int32) + RNG.integers(-3, 4, count, dtype=np.int32)).view(F32)
+    return np.concatenate([moved, F32([0, -0.0, np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-40])])
+
+
+def quantizers():
+    """QuantizeLinear with one constant scale, which is divided by without a division."""
+    group = Group(exact=True)
+    scales = [1, 0.1, 0.0078431377, 3, np.nextafter(F32(2), F32(0)), np.nextafter(F32(1), F32(2)), 1e-20, 1e20, 1e-30, 1e36,
+              *RNG.uniform(0.001, 1, 8)]
+    for scale, dtype in itertools.product(map(F32, scales), (U8, S8, np.uint16, np.int16)):
+        info, x = np.iinfo(dtype), halves(scale, 4000)
+        for point in (0, info.min, info.max, int(RNG.integers(info.min, info.max))):
+            with np.errstate(all="ignore"):
+                want = np.clip(np.rint(x / scale).astype(np.float64) + point, info.min, info.max)
+            want = np.where(np.isnan(x), 0, want).astype(dtype)
+            group.node("QuantizeLinear", [group.value(x, False), group.value(scale, True), group.value(dtype(point), True)],
+                       want)
+    return group
+
+
+def quantize_by_range(x):
+    """DynamicQuantizeLinear of one array: numbers, scale, point."""
+    with np.errstate(all="ignore"):
+        low, high = np.minimum(x.min(initial=0), F32(0)), np.maximum(x.max(initial=0), F32(0))
+        scale = (high - low) / F32(255)
+        point = np.nan_to_num(np.clip(np.rint((F32(0) - low) / scale), 0, 255))
+        numbers = np.clip(np.rint(x / scale).astype(np.float64) + point, 0, 255)
+    return np.nan_to_num(numbers).astype(U8), scale, U8(point)
+
+
+def dynamic_quantizers():
+    """DynamicQuantizeLinear, of inputs and of what was just computed."""
+    group = Group(exact=True)
+    for shape in [(), (1,), (7,), (0, 3), (3, 5, 7), (1, 16, 16, 24), (33, 257), (2, 40000)]:
+        for scale, shift in [(1, 0), (1e-30, 0.5), (1e-42, 0), (1e30, -2), (2e38, 0), (1, 5), (1, -5), (0, 0)]:
+            with np.errstate(over="ignore"):
+                x = (RNG.standard_normal(shape) * scale + shift * scale).astype(F32)
+            for name, value in [(group.value(x, False), x)] + ([] if scale != 1 else [
+                    (group.node("Relu", [group.value(x, False)]), np.maximum(x, 0))]):
+                numbers, y = quantize_by_range(value), f"y{len(group.nodes)}"
+                names = [y, f"{y}s", f"{y}p"]
+                group.nodes.append(helper.make_node("DynamicQuantizeLinear", [name], names, name=f"node_{y}"))
+                group.outputs.update(zip(names, numbers))
+    return group
+
+
+def dynamic_products():
+    """Integer products with zero points that only the run knows, the ends of their range among them."""
+    group = Group(exact=True)
+    for m, k, n in [(1, 64, 40), (3, 97, 17), (33, 132, 70), (14, 6, 33), (2, 4096, 9), (0, 8, 8)]:
+        for a_type, b_type, extreme in [(U8, S8, False), (U8, S8, True), (S8, S8, True), (U8, U8, True)]:
+            a, b = numbers(a_type, m, k, extreme=extreme), numbers(b_type, k, n, extreme=extreme)
+            for az in (np.iinfo(a_type).min, np.iinfo(a_type).max, numbers(a_type, 1)[0]):
+                az = a_type(az)
+                want = (a.astype(np.int64) - int(az)) @ b.astype(np.int64)
+                group.node("MatMulInteger", [group.value(a, False), group.value(b, True, "w"), group.value(az, False)],
+                           want.astype(np.int32))
+    for c, m, size, kernel, strides, pads, groups in [
+            (3, 8, 9, 3, (1, 1), (1, 1, 1, 1), 1), (64, 33, 7, 1, (1, 1), (0, 0, 0, 0), 1),
+            (8, 8, 9, 3, (2, 2), (0, 1, 1, 0), 8), (32, 32, 14, 3, (2, 2), (1, 1, 1, 1), 1)]:
+        for extreme, xz in itertools.product((False, True), (0, 255, 77)):
+            x, w = numbers(U8, 1, c, size, size, extreme=extreme), numbers(S8, m, c // groups, kernel, kernel, extreme=extreme)
+            want = convolve(x.astype(np.int64) - xz, w.astype(np.int64), strides, pads, groups)
+            group.node("ConvInteger", [group.value(x, False), group.value(w, True, "w"), group.value(U8(xz), False)],
+                       want.astype(np.int32), strides=strides, pads=pads, group=groups)
+    return group
+
+
+GROUPS = {"quantizers": quantizers, "dynamic-quantizers": dynamic_quantizers, "dynamic-products": dynamic_products,
+          "matmul-integer": matmul_integer, "conv-integer": conv_integer, "qlinear": qlinear, "qdq": qdq}
 
 
 # ---- Running --------------------------------------------------------------------------------------------
@@ -207,6 +279,9 @@ def check(title, group, options, tally, work):
         got = {name: file[name] for name in file.files}
     for name, want in group.outputs.items():
         value = got[name]
+        if want.dtype == F32:  # a scale
+            tally.check(f"{title} {name}", "" if np.array_equal(value, want, equal_nan=True) else f"{value}, expected {want}")
+            continue
         difference = np.abs(value.astype(np.int64) - want.astype(np.int64)) if value.shape == want.shape else None
         if difference is None or value.dtype != want.dtype:
             problem = f"{value.dtype} {value.shape}, expected {want.dtype} {want.shape}"

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteQuantizer.h"
 #include "Generate.h"
 #include "NarrowTypes.h"
 #include "ReshapeUtils.h"
@@ -64,6 +65,9 @@ public:
     }
   }
 
+  /// What all elements share; null where there is no such value.
+  Value getScalar() const { return scalar; }
+
   Value read(OpBuilder &builder, Location loc, ArrayRef<Value> indices,
              ValueRange inputs) const {
     if (scalar)
@@ -114,27 +118,6 @@ private:
   bool isNarrow;
   Value table;
 };
-
-/// An integral float within the bounds of a type of at most 16 bits, as that
-/// type; NaN becomes 0. Cheaper than a conversion of any float.
-Value convertWithin(ScalarBuilder &scalars, Value rounded, double low,
-                    double high, Type type) {
-  using Compare = ScalarBuilder::Compare;
-  Type wide = rounded.getType();
-  Value least = scalars.constant(low, wide),
-        most = scalars.constant(high, wide);
-  // A comparison with NaN is false: it becomes the bound.
-  Value above = scalars.select(
-      scalars.compare(Compare::Greater, rounded, least), rounded, least);
-  Value inside =
-      scalars.select(scalars.compare(Compare::Less, above, most), above, most);
-  if (low != 0)
-    inside = scalars.select(scalars.compare(Compare::Equal, rounded, rounded),
-                            inside, scalars.constant(0, wide));
-  Value number = scalars.create<arith::FPToSIOp>(
-      scalars.getBuilder().getI32Type(), inside);
-  return scalars.create<arith::TruncIOp>(type, number);
-}
 
 struct LowerDequantizeLinear : OnnxLowering<onnx::DequantizeLinearOp> {
   using OnnxLowering::OnnxLowering;
@@ -205,12 +188,16 @@ struct LowerQuantizeLinear : OnnxLowering<onnx::QuantizeLinearOp> {
     Decoder decoder(rewriter, loc, type);
     Type memoryType =
         getElementTypeOrSelf(convertOnnxType(op.getY().getType()));
+    std::optional<ByteQuantizer> quantizer = getQuantizer(
+        rewriter, loc, precision, type, memoryType, scale, offset, decoder);
     Value result = createGenerated(
         rewriter, loc, getRuntimeSizes(rewriter, loc, x), memoryType, inputs,
         [&](OpBuilder &b, Location l, ArrayRef<Value> at, ValueRange args) {
           ScalarBuilder scalars(b, l, /*isUnsigned=*/false);
           Type wide = precision.isF64() ? precision : b.getF32Type();
           Value value = scalars.convert(args[0], wide, false);
+          if (quantizer)
+            return quantizer->quantize(scalars, value);
           Value divisor =
               scalars.convert(scale.read(b, l, at, args), wide, false);
           // Rounding a quotient of floats twice as wide gives the narrow
@@ -229,6 +216,34 @@ struct LowerQuantizeLinear : OnnxLowering<onnx::QuantizeLinearOp> {
   }
 
 private:
+  /// For one constant scale and integers of 8 or 16 bits.
+  static std::optional<ByteQuantizer>
+  getQuantizer(OpBuilder &builder, Location loc, Type precision, Type type,
+               Type memoryType, const Parameter &scale,
+               const std::optional<Parameter> &offset, const Decoder &decoder) {
+    auto integer = dyn_cast<IntegerType>(type);
+    FloatAttr known;
+    if (!integer || isNarrowType(type) || integer.getWidth() > 16 ||
+        !precision.isF32() || !scale.getScalar() ||
+        !scale.getScalar().getType().isF32() ||
+        (offset && !offset->getScalar()) ||
+        !matchPattern(scale.getScalar(), m_Constant(&known)) ||
+        !ByteQuantizer::isOrdinary(known.getValueAsDouble()))
+      return std::nullopt;
+    auto [low, high] = getBounds(integer);
+    Value point =
+        offset ? decoder.decode(builder, loc, offset->getScalar())
+               : createScalarConstant(builder, loc, 0, builder.getI32Type());
+    return ByteQuantizer(builder, loc, scale.getScalar(), point, low, high,
+                         memoryType);
+  }
+
+  static std::pair<double, double> getBounds(IntegerType type) {
+    unsigned width = type.getWidth();
+    return {type.isUnsigned() ? 0 : -double(uint64_t(1) << (width - 1)),
+            double((uint64_t(1) << (width - !type.isUnsigned())) - 1)};
+  }
+
   /// The quotient with its zero point as a scalar of the quantized type.
   static Value store(ScalarBuilder &scalars, Value quotient, Value point,
                      Type type, Type memoryType, bool saturate) {
@@ -245,8 +260,7 @@ private:
     auto integer = cast<IntegerType>(type);
     bool isUnsigned = integer.isUnsigned();
     unsigned width = integer.getWidth();
-    double low = isUnsigned ? 0 : -double(uint64_t(1) << (width - 1));
-    double high = double((uint64_t(1) << (width - !isUnsigned)) - 1);
+    auto [low, high] = getBounds(integer);
     if (!isNarrowType(type) && width <= 16)
       return convertWithin(scalars, rounded, low, high, memoryType);
     Value clamped =
@@ -296,14 +310,15 @@ struct LowerDynamicQuantizeLinear
     point =
         outside.convert(outside.min(outside.max(point, zero), most), i8, true);
     ScalarBuilder bytes(rewriter, loc, /*isUnsigned=*/true);
-    Value offset = bytes.convert(point, f32, false);
+    ByteQuantizer quantizer(rewriter, loc, scale,
+                            bytes.convert(point, rewriter.getI32Type(), false),
+                            0, 255, i8);
     Value y = createGenerated(
         rewriter, loc, getRuntimeSizes(rewriter, loc, x), i8,
         GeneratedInput{x, getAllDims(x)},
         [&](OpBuilder &b, Location l, ArrayRef<Value>, ValueRange args) {
           ScalarBuilder s(b, l, /*isUnsigned=*/false);
-          Value rounded = s.create<math::RoundEvenOp>(s.div(args[0], scale));
-          return convertWithin(s, s.add(rounded, offset), 0, 255, i8);
+          return quantizer.quantize(s, args[0]);
         });
     Value scales = createFromElements(
         rewriter, loc, convertOnnxType(op.getYScale().getType()), scale);
