@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run small graphs whose shapes, lengths or branches only the run knows, against onnx's reference evaluator.
+"""Run small graphs, most of them with shapes, lengths or branches that only the run knows, against onnx's reference evaluator.
 
 usage: graphs.py [--build DIR] [--filter RE] [-- FLAG...]
 
@@ -62,6 +62,28 @@ def numpy_product(given):
 
 
 CASES = [
+    # An output that is overwritten for another one, whole, in part, and within a long concatenation.
+    Case("kept-output", """
+        g (float[3] x, int64[3] i, float[3] u) => (float[3] b, float[3] a) {
+            a = Relu(x)
+            b = ScatterElements(a, i, u)
+        }""", [dict(x=f32(3), i=i64([0, 2, 1]), u=f32(3, start=5))]),
+    Case("kept-part", """
+        g (float[N] x, int64[3] i, float[3] u) => (float[N] b, float[M] c, float[N] d) {
+            a = Relu(x)
+            b = ScatterElements<reduction = "mul">(a, i, u)
+            start = Constant<value_ints: ints = [2]>()
+            end = Constant<value_ints: ints = [9]>()
+            c = Slice(a, start, end)
+            d = ScatterElements<reduction = "add">(a, i, u)
+        }""", [dict(x=f32(n), i=i64([0, 2, 1]), u=f32(3, start=5)) for n in (3, 7)]),
+    Case("kept-slices", f"""
+        g (float[3] x, int64[3] i, float[3] u) => (float[60] y, float[3] b, float t) {{
+            {" ".join(f"k{n} = Constant<value_float: float = {n}.0>() p{n} = Mul(x, k{n})" for n in range(20))}
+            y = Concat<axis = 0>({", ".join(f"p{n}" for n in range(20))})
+            b = ScatterElements(p1, i, u)
+            t = ReduceSum<keepdims = 0>(b)
+        }}""", [dict(x=f32(3), i=i64([0, 2, 1]), u=f32(3, start=5))]),
     Case("sequence positions", """
       g (float[N, M] a, float[K, M] b, int64 at, int64 put, int64 gone) => (float[P, Q] y, int64 n) {
         s = SequenceConstruct (a, b, a)

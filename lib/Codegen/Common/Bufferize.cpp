@@ -323,6 +323,90 @@ void insertIntoBuffers(func::FuncOp entry, IRRewriter &rewriter) {
     insertIntoBuffer(end, rewriter);
 }
 
+/// A materialisation into a buffer writes it without the analysis knowing. So a
+/// value may be computed in that buffer only if nothing that comes later reads
+/// what the buffer held before, or writes over what it holds then.
+class PlacedValues {
+public:
+  PlacedValues(MaterializeInDestinationOp write, const AnalysisState &state)
+      : write(write), state(state) {}
+
+  /// True when all that leads to the written value may lie in its buffer.
+  bool mayShareBuffer() {
+    Value source = write.getSource();
+    DenseSet<Value> before = getOrigins(source);
+    return llvm::all_of(before,
+                        [&](Value value) {
+                          return value == source ||
+                                 !hasUseAfter(
+                                     value, [](OpOperand &) { return false; });
+                        }) &&
+           !hasUseAfter(source, [](OpOperand &use) {
+             return isa<MaterializeInDestinationOp>(use.getOwner()) &&
+                    use.getOperandNumber() == 0;
+           });
+  }
+
+private:
+  /// The values that `value` may have been made of in place, itself included.
+  DenseSet<Value> getOrigins(Value value) {
+    DenseSet<Value> seen;
+    SmallVector<Value> rest{value};
+    while (!rest.empty()) {
+      Value next = rest.pop_back_val();
+      if (seen.insert(next).second)
+        for (AliasingOpOperand alias : state.getAliasingOpOperands(next))
+          rest.push_back(alias.opOperand->get());
+    }
+    return seen;
+  }
+
+  /// True when the value, or one that may lie in its buffer, is used after the
+  /// write by something else than is `allowed`.
+  bool hasUseAfter(Value value, function_ref<bool(OpOperand &)> allowed) {
+    DenseSet<Value> seen;
+    SmallVector<Value> rest{value};
+    while (!rest.empty()) {
+      Value next = rest.pop_back_val();
+      if (!seen.insert(next).second)
+        continue;
+      for (OpOperand &use : next.getUses()) {
+        if (use.getOwner() == write || allowed(use))
+          continue;
+        Operation *place =
+            write->getBlock()->findAncestorOpInBlock(*use.getOwner());
+        if (!place || write->isBeforeInBlock(place))
+          return true;
+        for (AliasingValue alias : state.getAliasingValues(use))
+          if (alias.value != write.getSource())
+            rest.push_back(alias.value);
+      }
+    }
+    return false;
+  }
+
+  MaterializeInDestinationOp write;
+  const AnalysisState &state;
+};
+
+/// Computes values in the buffers that they are written to.
+LogicalResult placeValues(func::FuncOp entry,
+                          const OneShotBufferizationOptions &options,
+                          IRRewriter &rewriter) {
+  OneShotAnalysisState state(entry, options);
+  if (failed(analyzeOp(entry, state)))
+    return failure();
+  auto place = [&](RewriterBase &rewriter, SubsetInsertionOpInterface op,
+                   tensor::EmptyOp empty, Operation *user) -> Value {
+    auto write = dyn_cast<MaterializeInDestinationOp>(op.getOperation());
+    if (write && isa<BaseMemRefType>(write.getDest().getType()) &&
+        !PlacedValues(write, state).mayShareBuffer())
+      return {};
+    return buildSubsetExtraction(rewriter, op, empty, user);
+  };
+  return eliminateEmptyTensors(rewriter, entry, state, place);
+}
+
 struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
   void runOnOperation() override {
     func::FuncOp entry = getEntry(getOperation());
@@ -341,7 +425,7 @@ struct BufferizeEntry : onnx_aot::impl::BufferizeEntryBase<BufferizeEntry> {
     OneShotBufferizationOptions options;
     options.allowReturnAllocsFromLoops = true;
     BufferizationState state;
-    if (failed(eliminateEmptyTensors(rewriter, entry)) ||
+    if (failed(placeValues(entry, options, rewriter)) ||
         failed(runOneShotBufferize(entry, options, state)))
       signalPassFailure();
   }
