@@ -3,7 +3,7 @@
 
 Each barrier of a kernel and each wait for copies is taken out, each edge predicate made always true, one at a time; the
 run must end with an error or a wrong answer. A mutation that nobody notices is a hole in the tests, or code that is not needed.
-usage: gpu-mutations.py [--build DIR]
+usage: gpu-mutations.py [--build DIR] [--filter RE]
 """
 import argparse
 import os
@@ -29,6 +29,7 @@ MODELS = {
     "short rows": ("Softmax", {"axis": 1}, {"x": (9, 40)}),
     "point": ("Tanh", {}, {"x": (3, 100)}),
     "tensor": ("MatMul", {}, {"x": (67, 50), "v": (50, 72)}),
+    "attention": ("Attention", {}, {"q": (1, 1, 67, 33), "k": (1, 1, 70, 33), "v": (1, 1, 70, 24)}),
     "split": ("MatMul", {}, {"x": (9, "k"), "v": ("k", 17)}),
 }
 SIZES = {"contraction": [{"m": 67, "k": 37}, {"m": 67, "k": 9}], "split": [{"k": 600}, {"k": 9}]}
@@ -53,9 +54,9 @@ def kernel_mutations(family, text):
     for number, found in enumerate(COPIES.finditer(text)):
         yield f"{found.group(1)} {number}", text[:found.start()] + text[found.end():]
     # Products have their edges in conjunctions, the others have one bound each. On tensor cores all results of a thread
-    # are stored by the same code again and again.
-    edges = list((EDGE if family in ("contraction", "split", "tensor") else BOUND).finditer(text))
-    for number, found in enumerate(edges[:4] if family == "tensor" else edges):
+    # are stored by the same code again and again, in attention scores are computed so.
+    edges = list((EDGE if family in ("attention", "contraction", "split", "tensor") else BOUND).finditer(text))
+    for number, found in enumerate(edges[:{"attention": 10, "tensor": 4}.get(family)]):
         always = found.group(1) + "llvm.mlir.constant(true) : i1"
         yield f"edge {number}", text[:found.start()] + always + text[found.end():]
 
@@ -76,8 +77,8 @@ class Mutator:
         values = [helper.make_tensor_value_info(n, TYPES[kind], s) for n, s in inputs.items()]
         graph = helper.make_graph([helper.make_node(op, list(inputs), ["y"], **attributes)], "model", values,
                                   [helper.make_empty_tensor_value_info("y")])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-        model.ir_version = 8
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23 if op == "Attention" else 17)])
+        model.ir_version = 10
         onnx.save(model, self.work / "model.onnx")
         linalg, kernels = self.work / "linalg.mlir", self.work / "kernels.mlir"
         done = self.call("compile", self.work / "model.onnx", "--emit=linalg", "-o", linalg)
@@ -120,17 +121,21 @@ def notice(mutator, broken, feeds, whole):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     harness.add_build_argument(parser)
+    parser.add_argument("--filter", default="", metavar="RE", help="only families whose name matches")
     options = parser.parse_args()
     tally = harness.Tally()
     random = np.random.default_rng(3)
     with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
         mutator = Mutator(options.build, pathlib.Path(work))
         for family, (op, attributes, shapes) in MODELS.items():
+            if not re.search(options.filter, family):
+                continue
             kind = np.float16 if family == "tensor" else np.float32
             feeds = [{n: random.standard_normal([sizes.get(d, d) for d in s]).astype(kind) for n, s in shapes.items()}
                      for sizes in SIZES.get(family, [{}])]
             text = mutator.kernels(op, attributes, shapes, kind)
-            if family == "tensor" and not tally.check("tensor: its kernel", "" if "@tensor_" in text else "another family"):
+            if family in ("attention", "tensor") and \
+                    not tally.check(f"{family}: its kernel", "" if f"@{family}_" in text else "another family"):
                 continue
             whole = [mutator.answer(text, inputs) for inputs in feeds]
             if not tally.check(f"{family}: as it is", next((w for w in whole if isinstance(w, str)), "")):

@@ -35,7 +35,7 @@ class Case:
     """A model and the sizes of its symbolic dimensions to run it with."""
 
     def __init__(self, name, nodes, inputs, sizes, weights=None, outputs=("y",), reference=None, tolerance=TOLERANCE,
-                 flags=()):
+                 flags=(), opset=17):
         self.flags = list(flags)
         self.name, self.sizes, self.inputs = name, sizes, inputs
         self.reference, self.tolerance = reference, tolerance
@@ -43,8 +43,8 @@ class Case:
         results = [helper.make_empty_tensor_value_info(n) for n in outputs]
         graph = helper.make_graph(nodes, name, values, results,
                                   [numpy_helper.from_array(a, n) for n, a in (weights or {}).items()])
-        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-        self.model.ir_version = 8
+        self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+        self.model.ir_version = 8 if opset < 20 else 10
 
     def feeds(self, sizes):
         """Random inputs of the given sizes."""
@@ -243,6 +243,53 @@ def integer_cases():
                    reference=lambda feeds: {"y": feeds["x"].astype(np.int32) @ feeds["v"].astype(np.int32)})
 
 
+def attend(feeds, kind=None, mask=0.0, scale=1.0):
+    """Softmax of the scaled products of queries and keys plus the mask, times the values, all in f64."""
+    q, k, v = (rounded(feeds[n], kind) if kind else feeds[n].astype(np.float64) for n in "qkv")
+    scores = scale * q @ np.swapaxes(k, -1, -2) + mask
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
+    return {"y": (weights / weights.sum(axis=-1, keepdims=True) @ v).astype(np.float32)}
+
+
+def attention_cases():
+    """Both products and the softmax in one kernel: several blocks of keys, the first of them hidden, none at all."""
+    some = [{"q": 1, "k": 1}, {"q": 70, "k": 9}, {"q": 9, "k": 200}, {"q": 5, "k": 0}, {"q": 0, "k": 5}]
+    heads = {n: f32(2, s, 3, 32) for n, s in zip("qkv", "qkk")}
+    split = [node("Transpose", "q", "a", perm=[0, 2, 1, 3]), node("Transpose", "k", "b", perm=[0, 2, 3, 1]),
+             node("Transpose", "v", "c", perm=[0, 2, 1, 3])]
+    tail = [node("Softmax", "s", "w", axis=-1), node("MatMul", "w c", "d"), node("Transpose", "d", perm=[0, 2, 1, 3])]
+    scaled = [*split, node("MatMul", "a b", "p"), node("Mul", "p scale", "t")]
+    factor = {"scale": np.array(0.2, np.float32)}
+    yield Case("attention", [*scaled, node("Add", "t m", "s"), *tail], {**heads, "m": f32(2, 1, 1, "k")}, some, factor)
+    yield Case("attention_where", [*scaled, node("Where", "m t hidden", "s"), *tail],
+               {**heads, "m": (TensorProto.BOOL, ["q", "k"])}, some, {**factor, "hidden": np.array(-3e38, np.float32)})
+    late = np.where(np.arange(150) < 100, -np.inf, 0).astype(np.float32)
+    yield Case("attention_late", [*scaled, node("Add", "t m", "s"), *tail],
+               {n: f32(1, s, 2, 24) for n, s in zip("qkv", (67, 150, 150))}, [{}], {**factor, "m": late})
+    for size in (40, 100, 130, "d"):
+        plain = {"q": f32("q", 16), "k": f32("k", 16), "v": f32("k", size)}
+        yield Case(f"attention_{size}_values", [node("Transpose", "k", "b"), node("MatMul", "q b", "s"),
+                                                node("Softmax", "s", "w"), node("MatMul", "w v")],
+                   plain, [{**sizes, "d": 65} for sizes in some])
+    op = {n: f32("b", h, s, d) for n, h, s, d in zip("qkv", (4, 4, 4), "qkk", (16, 16, 24))}
+    for causal in (0, 1):
+        yield Case(f"attention_op_{causal}", [node("Attention", "q k v", is_causal=causal, scale=0.25)], op,
+                   [{"b": 1, **sizes} for sizes in some[:3]] + [{"b": 2, "q": 66, "k": 66}, {"b": 0, "q": 5, "k": 5}], opset=23,
+                   reference=lambda feeds, causal=causal: attend(
+                       feeds, scale=0.25, mask=np.where(np.tri(feeds["q"].shape[2], feeds["k"].shape[2]) + 1 > causal, 0, -np.inf)))
+    flat = {n: f32("b", s, d) for n, s, d in zip("qkv", "qkk", (48, 48, 72))}
+    seventh = np.array(1 / 7, np.float32)
+    turned = [node("Transpose", "k", "r", perm=[0, 2, 1])]
+    for kind, name, tolerance in ((TensorProto.FLOAT16, "half", 4e-3), (TensorProto.BFLOAT16, "bfloat", 2e-2)):
+        yield Case(f"attention_{name}", [*turned, node("Mul", "q seventh", "p"), *(node("Cast", n, f"{n}_", to=kind) for n in "prv"), node("MatMul", "p_ r_", "s"),
+                                         node("Softmax", "s", "w"), node("MatMul", "w v_", "c"),
+                                         node("Cast", "c", to=TensorProto.FLOAT)],
+                   flat, [{"b": 2, **sizes} for sizes in some[:3]], {"seventh": seventh}, tolerance=tolerance,
+                   reference=lambda feeds, kind=kind: attend({**feeds, "q": feeds["q"] * seventh}, kind))
+    yield Case("attention_tf32", [*turned, node("MatMul", "q r", "s"), node("Softmax", "s", "w"), node("MatMul", "w v")], flat,
+               [{"b": 2, **sizes} for sizes in some[:3]], flags=["--allow-tf32"], tolerance=1e-2)
+
+
 def window_cases():
     some = [{"n": 1}, {"n": 3}, {"n": 0}]
     image = {"x": f32("n", 3, 13, 11)}
@@ -433,7 +480,7 @@ def main():
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
     for cases in (pointwise_cases, joint_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
-                  integer_cases, window_cases, model_cases):
+                  integer_cases, attention_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):
                 with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:

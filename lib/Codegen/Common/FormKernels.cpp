@@ -44,6 +44,7 @@ SmallVector<linalg::GenericOp> inOrder(const Group &group) {
 
 struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
   using FormKernelsBase::FormKernelsBase;
+  explicit FormKernels(StageFilter filter) : filter(std::move(filter)) {}
 
   void runOnOperation() override {
     entry = getEntry(getOperation());
@@ -66,7 +67,7 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
         single.insert(op);
         claim(single, groups);
       }
-    if (chainBytes > 0)
+    if (chainBytes > 0 || filter)
       chainGroups(groups);
     for (const Group &group : groups)
       if (!group.empty() && (limit < 0 || numKernels < limit))
@@ -228,7 +229,8 @@ private:
         Group *products = groupOf.lookup(input.getDefiningOp());
         if (!products || products == &rows || products->empty() ||
             !startsWithContraction(inOrder(*products)) ||
-            !canChain(inOrder(*products), ops, inOrder(*sums)))
+            !canChain(inOrder(*products), ops, inOrder(*sums)) ||
+            (filter && !filter({inOrder(*products), ops, inOrder(*sums)})))
           continue;
         join({products, &rows, sums});
         break;
@@ -259,9 +261,12 @@ private:
   }
 
   /// Memory for a few rows of what the stages of a group hand on, for each of
-  /// the tasks that may run at once; null for a group without stages.
+  /// the tasks that may run at once; null for a group without stages, and where
+  /// blocks are kept elsewhere.
   Value createScratch(const Group &group, OpBuilder &builder) {
     constexpr int64_t kSlots = 32;
+    if (chainBytes == 0)
+      return {};
     linalg::GenericOp last;
     for (linalg::GenericOp op : inOrder(group)) {
       auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
@@ -415,9 +420,14 @@ private:
     });
   }
 
+  StageFilter filter;
   func::FuncOp entry;
   DenseSet<Operation *> claimed;
   int64_t numKernels = 0;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> onnx_aot::createFormKernels(StageFilter canChain) {
+  return std::make_unique<FormKernels>(std::move(canChain));
+}

@@ -149,4 +149,47 @@ FailureOr<KernelDomain> KernelDomain::analyze(ArrayRef<linalg::GenericOp> ops) {
   return domain;
 }
 
+bool KernelDomain::append(const KernelDomain &stage, Value handed) {
+  auto read = stage.tensorDims.find(handed);
+  if (read == stage.tensorDims.end())
+    return false;
+  SmallVector<int> here(stage.getNumDims(), -1);
+  for (auto [made, used] : llvm::zip_equal(getAxisDims(handed), read->second))
+    if (used >= 0)
+      here[used] = made;
+  for (auto [dim, place] : llvm::enumerate(here)) {
+    if (place < 0) {
+      place = getNumDims();
+      isReduction.push_back(false);
+      sizes.push_back(stage.sizes[dim]);
+    }
+    isReduction[place] = isReduction[place] || stage.isReduction[dim];
+  }
+  for (auto &[op, loops] : stage.loopDims)
+    for (unsigned loop : loops)
+      loopDims[op].push_back(here[loop]);
+  for (auto &[tensor, axes] : stage.tensorDims) {
+    SmallVector<int> dims;
+    for (int axis : axes)
+      dims.push_back(axis < 0 ? -1 : here[axis]);
+    tensorDims.try_emplace(tensor, dims);
+  }
+  rowwise = true;
+  windows |= stage.windows;
+  return true;
+}
+
+FailureOr<KernelDomain>
+KernelDomain::analyzeStages(ArrayRef<SmallVector<linalg::GenericOp>> stages) {
+  FailureOr<KernelDomain> domain = analyze(stages.front());
+  Value handed = stages.front().back()->getResult(0);
+  for (ArrayRef<linalg::GenericOp> ops : stages.drop_front()) {
+    FailureOr<KernelDomain> stage = analyze(ops);
+    if (failed(domain) || failed(stage) || !domain->append(*stage, handed))
+      return failure();
+    handed = ops.back()->getResult(0);
+  }
+  return domain;
+}
+
 } // namespace onnx_aot::codegen

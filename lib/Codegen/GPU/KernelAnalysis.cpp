@@ -3,6 +3,8 @@
 #include "KernelAnalysis.h"
 #include "ExpandDeviceMath.h"
 
+#include "onnx-aot/Codegen/Common/KernelChain.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -118,11 +120,14 @@ LogicalResult KernelAnalysis::analyze() {
   for (linalg::GenericOp op : ops)
     if (failed(checkBody(op)))
       return failure();
-  FailureOr<KernelDomain> analyzed = KernelDomain::analyze(ops);
+  SmallVector<SmallVector<linalg::GenericOp>> stages = getStages(kernel);
+  chain = !stages.empty();
+  FailureOr<KernelDomain> analyzed =
+      chain ? KernelDomain::analyzeStages(stages) : KernelDomain::analyze(ops);
   if (succeeded(analyzed)) {
     domain = *analyzed;
   } else {
-    fold = ops.size() == 1 && isFoldable(ops.front());
+    fold = !chain && ops.size() == 1 && isFoldable(ops.front());
     if (!fold)
       return fail("its loops do not share one space");
     domain = KernelDomain::ofOne(ops.front());

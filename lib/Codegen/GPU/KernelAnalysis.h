@@ -43,6 +43,9 @@ public:
   /// One op that reduces by a body of its own, with any number of results.
   bool isFold() const { return fold; }
 
+  /// Stages that run on a few rows at a time: attention.
+  bool isChain() const { return chain; }
+
   /// Loops that update computed places, instead of ops on tensors.
   const std::optional<ScatterLoops> &getScatter() const { return scatter; }
 
@@ -80,7 +83,7 @@ private:
   unsigned architecture;
   bool tf32;
   std::string reason;
-  bool fold = false;
+  bool fold = false, chain = false;
   std::optional<ScatterLoops> scatter;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
   std::optional<codegen::KernelDomain> domain;

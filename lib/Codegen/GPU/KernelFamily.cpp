@@ -13,6 +13,8 @@ const KernelFamily &selectFamily(const KernelAnalysis &kernel) {
     return getScatterFamily();
   if (kernel.isFold())
     return getFoldFamily();
+  if (kernel.isChain())
+    return getAttentionFamily();
   for (const KernelFamily *family :
        {&getTensorCoreFamily(true), &getTensorCoreFamily(false),
         &getContractionFamily(true), &getContractionFamily(false),

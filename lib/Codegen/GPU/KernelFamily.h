@@ -66,6 +66,8 @@ const KernelFamily &selectFamily(const KernelAnalysis &kernel);
 const KernelFamily &getTensorCoreFamily(bool isSplit);
 /// Products of a tile through shared memory.
 const KernelFamily &getContractionFamily(bool isSplit);
+/// Softmax between two products, without the matrix between them.
+const KernelFamily &getAttentionFamily();
 /// Adds up the parts of sums.
 const KernelFamily &getSummationFamily();
 /// A thread for each result of an op that reduces by a body of its own.

@@ -119,11 +119,10 @@ void KernelWriter::evaluateBody(linalg::GenericOp op, const Point &point,
 
 SmallVector<Value> KernelWriter::evaluate(linalg::GenericOp op,
                                           const Point &point) {
-  SmallVector<unsigned> dims(kernel.getDomain().getLoopDims(op));
-  if (!isPointwise(op))
-    llvm::erase_if(dims, [&](unsigned dim) {
-      return kernel.getDomain().isReductionDim(dim);
-    });
+  SmallVector<unsigned> dims;
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::parallel)
+      dims.push_back(kernel.getDomain().getLoopDims(op)[loop]);
   for (Known &value : known)
     if (value.op == op && llvm::all_of(dims, [&](unsigned dim) {
           return value.point[dim] == point[dim];

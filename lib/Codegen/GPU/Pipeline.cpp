@@ -1,6 +1,8 @@
 //===- Pipeline.cpp - from linalg on tensors to host and device code ------===//
 
 #include "onnx-aot/Codegen/GPU/Pipeline.h"
+#include "Attention.h"
+
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/PipelineSteps.h"
@@ -21,7 +23,7 @@ void onnx_aot::buildGpuKernelPipeline(OpPassManager &manager,
   addEntrySteps(manager);
   // Bodies may hold affine maps of indices, which kernels know as arithmetic.
   manager.addPass(createLowerAffinePass());
-  manager.addPass(createFormKernels());
+  manager.addPass(createFormKernels(gpu_kernel::isAttention));
   manager.addPass(createFormFolds());
   // Constants of the code are not in the device's memory.
   ExternalizeConstantsOptions constants;

@@ -71,38 +71,51 @@ static bool collect(Side &side, linalg::GenericOp op,
         side.used.insert(loops[loop]);
     if (map.getNumResults())
       if (auto last = dyn_cast<AffineDimExpr>(map.getResults().back()))
-        side.isDeepest |= domain.isReductionDim(loops[last.getPosition()]);
+        side.isDeepest |= op.getIteratorTypesArray()[last.getPosition()] ==
+                          utils::IteratorType::reduction;
   }
   return !side.inputs.empty();
 }
 
-std::optional<Product> findProduct(const KernelAnalysis &kernel) {
-  const KernelDomain &domain = kernel.getDomain();
+std::optional<Product> findFactors(linalg::GenericOp op,
+                                   const KernelDomain &domain) {
   Product product;
-  product.op = kernel.getOps().front();
-  std::optional<Combiner> combiner = getCombiner(product.op);
-  if (!combiner || !isa<arith::AddFOp, arith::AddIOp>(combiner->op) ||
-      domain.isRowwise())
+  product.op = op;
+  std::optional<Combiner> combiner = getCombiner(op);
+  if (!combiner || !isa<arith::AddFOp, arith::AddIOp>(combiner->op))
     return std::nullopt;
-  for (linalg::GenericOp op : kernel.getOps().drop_front())
-    if (!isPointwise(op))
-      return std::nullopt;
   Value term = combiner->op->getOperand(1 - combiner->accumulator);
   Operation *multiply = term.getDefiningOp();
   if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(multiply) ||
-      !term.hasOneUse() || multiply->getBlock() != product.op.getBody() ||
+      !term.hasOneUse() || multiply->getBlock() != op.getBody() ||
       term.getType().isInteger(1))
     return std::nullopt;
 
-  Side a, b;
+  Side &a = product.rows, &b = product.columns;
   a.value = multiply->getOperand(0);
   b.value = multiply->getOperand(1);
   findNarrow(product, a.value, b.value);
   if (product.narrow)
     for (Side *side : {&a, &b})
       side->value = side->value.getDefiningOp()->getOperand(0);
-  if (!collect(a, product.op, domain) || !collect(b, product.op, domain))
+  if (!collect(a, op, domain) || !collect(b, op, domain))
     return std::nullopt;
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction)
+      product.depth.push_back(domain.getLoopDims(op)[loop]);
+  return product;
+}
+
+std::optional<Product> findProduct(const KernelAnalysis &kernel) {
+  if (kernel.getDomain().isRowwise() ||
+      !llvm::all_of(kernel.getOps().drop_front(), isPointwise))
+    return std::nullopt;
+  std::optional<Product> found =
+      findFactors(kernel.getOps().front(), kernel.getDomain());
+  if (!found)
+    return std::nullopt;
+  Product product = *found;
+  Side &a = product.rows, &b = product.columns;
   SmallVector<unsigned> order = getResultOrder(kernel);
   for (unsigned dim : order) {
     if (a.used.contains(dim) == b.used.contains(dim))
@@ -110,14 +123,10 @@ std::optional<Product> findProduct(const KernelAnalysis &kernel) {
     else
       (a.used.contains(dim) ? a : b).dims.push_back(dim);
   }
-  for (unsigned dim : domain.getLoopDims(product.op))
-    if (domain.isReductionDim(dim))
-      product.depth.push_back(dim);
   // Columns are what lies side by side in the result.
-  bool swap = !order.empty() && a.used.contains(order.back()) &&
-              !b.used.contains(order.back());
-  product.rows = swap ? b : a;
-  product.columns = swap ? a : b;
+  if (!order.empty() && a.used.contains(order.back()) &&
+      !b.used.contains(order.back()))
+    std::swap(a, b);
   return product;
 }
 
@@ -131,32 +140,17 @@ Value getPlace(KernelWriter &w, const Product &product, const Point &point,
   return w.add(w.mul(part, w.product(dims)), w.linearize(dims, point));
 }
 
-Value ProductFamily::emitBlocks(const KernelAnalysis &kernel,
-                                const HostSizes &host) const {
-  return emitTileBlocks(host, *findProduct(kernel), tile);
-}
-
-const KernelFamily *ProductFamily::getSummation() const {
-  return isSplit ? &getSummationFamily() : nullptr;
-}
-
-SplitSizes ProductFamily::emitSplit(const KernelAnalysis &kernel,
-                                    const HostSizes &host) const {
-  return emitSplitSizes(kernel, host, tile);
-}
-
-TileGrid::TileGrid(KernelWriter &w, const Product &product, int64_t tile)
-    : rowTiles(w.ceilDiv(w.product(product.rows.dims), tile)),
-      columnTiles(w.ceilDiv(w.product(product.columns.dims), tile)) {
+TileGrid::TileGrid(KernelWriter &w, const Product &product, TileSize tile)
+    : tile(tile), rowTiles(w.ceilDiv(w.product(product.rows.dims), tile.rows)),
+      columnTiles(w.ceilDiv(w.product(product.columns.dims), tile.columns)) {
   count = w.mul(w.mul(rowTiles, columnTiles), w.product(product.batch));
 }
 
 std::pair<Value, Value> TileGrid::place(KernelWriter &w, const Product &product,
-                                        Value number, int64_t tile,
-                                        Point &point) const {
-  Value column = w.mul(w.rem(number, columnTiles), w.constant(tile));
+                                        Value number, Point &point) const {
+  Value column = w.mul(w.rem(number, columnTiles), w.constant(tile.columns));
   Value rest = w.div(number, columnTiles);
-  Value row = w.mul(w.rem(rest, rowTiles), w.constant(tile));
+  Value row = w.mul(w.rem(rest, rowTiles), w.constant(tile.rows));
   w.delinearize(w.div(rest, rowTiles), product.batch, point);
   return {row, column};
 }
@@ -164,7 +158,7 @@ std::pair<Value, Value> TileGrid::place(KernelWriter &w, const Product &product,
 void forEachTile(KernelWriter &w, const Product &product, int64_t tile,
                  int64_t unit, bool isSplit,
                  function_ref<void(const Point &, const TilePart &)> body) {
-  TileGrid grid(w, product, tile);
+  TileGrid grid(w, product, {tile, tile});
   Value depth = w.product(product.depth), count = grid.count, length = depth;
   if (isSplit) {
     count = w.mul(count, w.parts());
@@ -172,22 +166,21 @@ void forEachTile(KernelWriter &w, const Product &product, int64_t tile,
     Value more = w.sub(w.add(units, w.parts()), w.constant(1));
     length = w.mul(w.div(more, w.parts()), w.constant(unit));
   }
-  w.loop(w.blockIndex(), count, w.gridSize(), {},
-         [&](Value number, ValueRange) {
-           Point point(w.analysis().getDomain().getNumDims());
-           TilePart part{{}, {}, w.constant(0), depth, {}};
-           Value place = number;
-           if (isSplit) {
-             part.part = w.div(number, grid.count);
-             place = w.rem(number, grid.count);
-             part.first = w.mul(part.part, length);
-             part.end = w.minimum(w.add(part.first, length), depth);
-           }
-           std::tie(part.row, part.column) =
-               grid.place(w, product, place, tile, point);
-           body(point, part);
-           return SmallVector<Value>();
-         });
+  w.loop(
+      w.blockIndex(), count, w.gridSize(), {}, [&](Value number, ValueRange) {
+        Point point(w.analysis().getDomain().getNumDims());
+        TilePart part{{}, {}, w.constant(0), depth, {}};
+        Value place = number;
+        if (isSplit) {
+          part.part = w.div(number, grid.count);
+          place = w.rem(number, grid.count);
+          part.first = w.mul(part.part, length);
+          part.end = w.minimum(w.add(part.first, length), depth);
+        }
+        std::tie(part.row, part.column) = grid.place(w, product, place, point);
+        body(point, part);
+        return SmallVector<Value>();
+      });
 }
 
 Value getInitialSum(KernelWriter &w, const Product &product, bool isSplit) {
@@ -220,10 +213,10 @@ bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
 }
 
 Value emitTileBlocks(const HostSizes &host, const Product &product,
-                     int64_t tile) {
+                     TileSize tile) {
   Value tiles =
-      host.mul(host.ceilDiv(host.product(product.rows.dims), tile),
-               host.ceilDiv(host.product(product.columns.dims), tile));
+      host.mul(host.ceilDiv(host.product(product.rows.dims), tile.rows),
+               host.ceilDiv(host.product(product.columns.dims), tile.columns));
   return host.minimum(host.mul(tiles, host.product(product.batch)), kMaxBlocks);
 }
 

@@ -34,9 +34,12 @@ struct Product {
   /// Null for other products.
   mlir::Type narrow;
   bool isSigned = false; ///< narrow integers are
-  /// Operands are rounded to TF32; set by the family that wants it.
-  bool roundsToTf32 = false;
 };
+
+/// The operands of a sum of products, the first of its factors as rows; their
+/// dimensions are left to the caller.
+std::optional<Product> findFactors(mlir::linalg::GenericOp op,
+                                   const codegen::KernelDomain &domain);
 
 /// Finds the product that a kernel is, pointwise ops after it aside.
 std::optional<Product> findProduct(const KernelAnalysis &kernel);
@@ -46,9 +49,14 @@ std::optional<Product> findProduct(const KernelAnalysis &kernel);
 bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
                     int64_t least);
 
-/// Emits the number of blocks for one square tile of the result each.
+/// What a block computes of a product's result.
+struct TileSize {
+  int64_t rows, columns;
+};
+
+/// Emits the number of blocks for one tile of the result each.
 mlir::Value emitTileBlocks(const HostSizes &host, const Product &product,
-                           int64_t tile);
+                           TileSize tile);
 
 /// True for few results of long sums, whose kernels would use little of a
 /// device: the reduction is then cut into parts.
@@ -57,22 +65,6 @@ bool isWorthSplitting(const KernelAnalysis &kernel, const Product &product,
 /// The parts for so many blocks that a device is busy.
 SplitSizes emitSplitSizes(const KernelAnalysis &kernel, const HostSizes &host,
                           int64_t tile);
-
-/// What writes products by square tiles of the result has in common.
-class ProductFamily : public KernelFamily {
-public:
-  ProductFamily(int64_t tile, bool isSplit) : tile(tile), isSplit(isSplit) {}
-
-  mlir::Value emitBlocks(const KernelAnalysis &kernel,
-                         const HostSizes &host) const override;
-  const KernelFamily *getSummation() const override;
-  SplitSizes emitSplit(const KernelAnalysis &kernel,
-                       const HostSizes &host) const override;
-
-protected:
-  const int64_t tile; ///< rows, and columns
-  const bool isSplit; ///< sums are cut into parts
-};
 
 /// What a block sums up: a tile, and from where to where the reduction goes.
 struct TilePart {
@@ -97,12 +89,13 @@ mlir::Value getInitialSum(KernelWriter &writer, const Product &product,
 
 /// The tiles of the result by number: rows and columns from which a tile goes.
 struct TileGrid {
+  TileSize tile;
   mlir::Value rowTiles, columnTiles, count;
-  TileGrid(KernelWriter &writer, const Product &product, int64_t tile);
+  TileGrid(KernelWriter &writer, const Product &product, TileSize tile);
   /// Writes the batch indices of a tile and returns its first row and column.
   std::pair<mlir::Value, mlir::Value> place(KernelWriter &writer,
                                             const Product &product,
-                                            mlir::Value number, int64_t tile,
+                                            mlir::Value number,
                                             Point &point) const;
 };
 

@@ -20,16 +20,24 @@ static Value evaluate(KernelWriter &w, const Product &product, const Side &side,
   });
   w.evaluateBody(product.op, point, mapping,
                  [&](Operation *op) { return !side.ops.contains(op); });
-  Value value = w.lookup(mapping, side.value);
-  return product.roundsToTf32 ? w.roundToTf32(value) : value;
+  return w.lookup(mapping, side.value);
 }
 
 Slices::Slices(KernelWriter &writer, const Product &product, const Form &form)
     : w(writer), product(product), form(form) {
-  Type type = product.rows.value.getType();
-  int64_t elements = form.elements * (isDoubled() ? 2 : 1);
-  rows = w.shared(type, elements, "rows");
-  columns = w.shared(type, elements, "columns");
+  rows = w.shared(product.rows.value.getType(), countElements(), "rows");
+  columns =
+      w.shared(product.columns.value.getType(), countElements(), "columns");
+}
+
+Slices::Slices(KernelWriter &writer, const Product &product, const Form &form,
+               Value allRows, const Slices &others)
+    : w(writer), product(product), form(form), allRows(allRows) {
+  Type type = product.columns.value.getType();
+  columns = others.product.columns.value.getType() == type &&
+                    others.countElements() >= countElements()
+                ? others.columns
+                : w.shared(type, countElements(), "others");
 }
 
 bool Slices::isCopied(const Side &side) const {
@@ -41,12 +49,19 @@ bool Slices::isCopied(const Side &side) const {
 }
 
 bool Slices::isDoubled() const {
-  return isCopied(product.rows) || isCopied(product.columns);
+  return (!allRows && isCopied(product.rows)) || isCopied(product.columns);
 }
 
-Value Slices::getSlice(Value memory, Value stage) {
-  return w.sharedAt(memory, product.rows.value.getType(),
+Value Slices::getSlice(const Side &side, Value memory, Value stage) {
+  return w.sharedAt(memory, side.value.getType(),
                     w.mul(stage, w.constant(form.elements)));
+}
+
+Value Slices::getRows(const TilePart &part, Value first, Value stage) {
+  if (!allRows)
+    return getSlice(product.rows, rows, stage);
+  Value number = w.div(w.sub(first, part.first), w.constant(form.depth));
+  return getSlice(product.rows, allRows, number);
 }
 
 void Slices::load(const Side &side, const Point &at, Value begin, Value first,
@@ -91,8 +106,11 @@ void Slices::load(const Side &side, const Point &at, Value begin, Value first,
 
 void Slices::load(const Point &point, const TilePart &part, Value first,
                   Value stage) {
-  load(product.rows, point, part.row, first, getSlice(rows, stage));
-  load(product.columns, point, part.column, first, getSlice(columns, stage));
+  if (!allRows)
+    load(product.rows, point, part.row, first,
+         getSlice(product.rows, rows, stage));
+  load(product.columns, point, part.column, first,
+       getSlice(product.columns, columns, stage));
 }
 
 SmallVector<Value> Slices::sumUp(const Point &point, const TilePart &part,
@@ -106,7 +124,8 @@ SmallVector<Value> Slices::sumUp(const Point &point, const TilePart &part,
                     w.barrier();
                     load(point, part, first, zero);
                     w.barrier();
-                    return multiply(carried, rows, columns);
+                    return multiply(carried, getRows(part, first, zero),
+                                    columns);
                   });
 
   auto begin = [&](Value first, Value stage) {
@@ -128,8 +147,8 @@ SmallVector<Value> Slices::sumUp(const Point &point, const TilePart &part,
                   w.barrier();
                   begin(w.add(first, depth), other);
                   SmallVector<Value> next =
-                      multiply(carried.drop_back(), getSlice(rows, stage),
-                               getSlice(columns, stage));
+                      multiply(carried.drop_back(), getRows(part, first, stage),
+                               getSlice(product.columns, columns, stage));
                   next.push_back(other);
                   return next;
                 });

@@ -27,15 +27,16 @@ public:
       mlir::ValueRange sums, mlir::Value rows, mlir::Value columns)>;
 
   Slices(KernelWriter &writer, const Product &product, const Form &form);
+  /// With rows that are in shared memory already, all slices of a part one
+  /// after the other. Columns pass through the memory of `others`, which are
+  /// not summed up at the same time, where that holds such.
+  Slices(KernelWriter &writer, const Product &product, const Form &form,
+         mlir::Value allRows, const Slices &others);
 
   /// Sums up a part of a tile. All threads take part.
   llvm::SmallVector<mlir::Value> sumUp(const Point &point, const TilePart &part,
                                        llvm::SmallVector<mlir::Value> sums,
                                        Multiply multiply);
-
-  /// Elements lie in shared memory as they are, not rounded to what is
-  /// multiplied.
-  bool isRaw(const Side &side) const { return isCopied(side); }
 
 private:
   bool isCopied(const Side &side) const;
@@ -45,11 +46,17 @@ private:
             mlir::Value stage);
   void load(const Side &side, const Point &point, mlir::Value begin,
             mlir::Value first, mlir::Value slice);
-  mlir::Value getSlice(mlir::Value memory, mlir::Value stage);
+  int64_t countElements() const {
+    return form.elements * (isDoubled() ? 2 : 1);
+  }
+  mlir::Value getSlice(const Side &side, mlir::Value memory, mlir::Value stage);
+  mlir::Value getRows(const TilePart &part, mlir::Value first,
+                      mlir::Value stage);
 
   KernelWriter &w;
   const Product &product;
   Form form;
+  mlir::Value allRows;       ///< null where rows are loaded
   mlir::Value rows, columns; ///< shared memory
 };
 

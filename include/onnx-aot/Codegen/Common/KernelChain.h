@@ -16,10 +16,14 @@
 namespace onnx_aot::codegen {
 
 /// On the ops of a chained kernel: the number of their stage (IntegerAttr). The
-/// kernel's last argument is scratch memory, [slots][rows][columns], its last
-/// but one the output. The results of all stages but the last have the same
-/// shape.
+/// results of all stages but the last have the same shape. Where blocks are
+/// handed on through memory, that is the kernel's last argument,
+/// [slots][rows][columns], and the output its last but one.
 constexpr llvm::StringLiteral kStageAttr = "kernel.stage";
+
+/// Says of the ops of stages whether they can be chained.
+using StageFilter = std::function<bool(
+    llvm::ArrayRef<llvm::SmallVector<mlir::linalg::GenericOp>>)>;
 
 /// The ops of each stage; nothing for a kernel without stages.
 llvm::SmallVector<llvm::SmallVector<mlir::linalg::GenericOp>>

@@ -24,6 +24,12 @@ public:
   static mlir::FailureOr<KernelDomain>
   analyze(llvm::ArrayRef<mlir::linalg::GenericOp> ops);
 
+  /// The same for stages of which each runs over the result of the one before,
+  /// on all of its axes, and may have dimensions of its own. A dimension that
+  /// any stage reduces is a reduction dimension.
+  static mlir::FailureOr<KernelDomain>
+      analyzeStages(llvm::ArrayRef<llvm::SmallVector<mlir::linalg::GenericOp>>);
+
   /// The loops of one op, whatever its body makes of what it reduces.
   static KernelDomain ofOne(mlir::linalg::GenericOp op);
 
@@ -49,6 +55,8 @@ public:
 private:
   llvm::SmallVector<unsigned> dims(bool reduction) const;
   bool alignLoops(mlir::linalg::GenericOp op);
+  /// Adds a stage that runs over `handed`.
+  bool append(const KernelDomain &stage, mlir::Value handed);
 
   llvm::SmallVector<bool> isReduction;
   /// Size per dimension, dynamic where not known.

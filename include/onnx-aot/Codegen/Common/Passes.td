@@ -107,7 +107,8 @@ def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
     With `chain-bytes` a product, a row-wise chain on it and the product over its
     rows (attention, as exporters write it) become one kernel of three stages
     that runs block by block, where nothing else uses what lies between them. Its
-    second output is memory for the blocks: the whole matrix is never there.
+    second output is memory for the blocks: the whole matrix is never there. A
+    target that keeps blocks elsewhere says by a function which stages it can run.
   }];
   let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
                            "::mlir::tensor::TensorDialect"];
