@@ -157,7 +157,7 @@ private:
           builder, before.getLoc(), before.getType(), buffer,
           /*restrict=*/true, /*writable=*/isUpdated(i));
       before.replaceAllUsesWith(tensor);
-      tensors.push_back(tensor);
+      buffers.push_back(buffer);
     }
     block.eraseArguments(0, numInputs);
     entry.setType(FunctionType::get(&getContext(), block.getArgumentTypes(),
@@ -217,6 +217,22 @@ private:
                             DenseI64ArrayAttr::get(&getContext(), valueShaped));
   }
 
+  /// The tensor in the buffer of an input that is updated. What is not read has
+  /// none left.
+  Value getState(OpBuilder &builder, int64_t argument) {
+    Value buffer = buffers[argument];
+    for (Operation *user : buffer.getUsers())
+      if (auto tensor = dyn_cast<bufferization::ToTensorOp>(user))
+        return tensor;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&entry.getBody().front());
+    auto type = cast<MemRefType>(buffer.getType());
+    return bufferization::ToTensorOp::create(
+        builder, buffer.getLoc(),
+        RankedTensorType::get(type.getShape(), type.getElementType()), buffer,
+        /*restrict=*/true, /*writable=*/true);
+  }
+
   /// True when a result is state as it was, seen through views, or may be.
   bool mayBeState(Value value) {
     while (Operation *op = value.getDefiningOp()) {
@@ -236,20 +252,22 @@ private:
   /// elsewhere. The copy at the end is of a buffer onto itself, or brings the
   /// value home.
   void writeUpdates(OpBuilder &builder, Location loc, ArrayRef<Value> results) {
-    SmallVector<Value> values(results);
-    for (auto [value, argument] : llvm::zip_equal(values, updates))
+    SmallVector<Value> values(results), states;
+    for (int64_t argument : updates)
+      states.push_back(argument < 0 ? Value() : getState(builder, argument));
+    for (auto [value, argument, state] :
+         llvm::zip_equal(values, updates, states))
       // Other state may be overwritten before this one is.
-      if (argument >= 0 && value != tensors[argument] && mayBeState(value))
+      if (argument >= 0 && value != state && mayBeState(value))
         value = bufferization::AllocTensorOp::create(
             builder, loc, cast<RankedTensorType>(value.getType()),
             /*dynamicSizes=*/ValueRange(), /*copy=*/value);
     SmallVector<std::pair<Value, Value>> copies;
-    for (auto [value, argument] : llvm::zip_equal(values, updates)) {
-      if (argument < 0 || value == tensors[argument])
+    for (auto [value, argument, state] :
+         llvm::zip_equal(values, updates, states)) {
+      if (argument < 0 || value == state)
         continue;
-      Value state = tensors[argument];
-      Value buffer =
-          state.getDefiningOp<bufferization::ToTensorOp>().getBuffer();
+      Value buffer = buffers[argument];
       Value updated = bufferization::MaterializeInDestinationOp::create(
                           builder, loc, value.getType(), value, state)
                           .getResult();
@@ -282,8 +300,8 @@ private:
   unsigned numOutputs = 0;
   /// Argument that each result is written to, or -1.
   SmallVector<int64_t> updates;
-  /// The inputs as tensors.
-  SmallVector<Value> tensors;
+  /// What the inputs lie in.
+  SmallVector<Value> buffers;
 };
 
 } // namespace

@@ -98,3 +98,21 @@ func.func @main(%p: tensor<100xf32> {abi.value = {dims = array<i64: 100>, name =
   return %q, %p : tensor<100xf32>, tensor<100xf32>
 }
 }
+
+// -----
+
+// The old value is not read, as where all of it is overwritten by a constant.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<4xf32>)
+// CHECK: call @k0.launch(%{{.*}}, %[[W]], %{{.*}})
+// CHECK-NOT: memref.copy
+// CHECK: return
+module attributes {abi.symbols = []} {
+func.func @main(%w: tensor<4xf32> {abi.value = {dims = array<i64: 4>, name = "w", type = 1 : i32}})
+    -> (tensor<4xf32> {abi.updates = 0 : i64, abi.value = {dims = array<i64: 4>, name = "", type = 1 : i32}}) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+}
