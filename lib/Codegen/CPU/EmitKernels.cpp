@@ -5,6 +5,8 @@
 #include "onnx-aot/Codegen/CPU/Passes.h"
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/KernelChain.h"
+#include "onnx-aot/Codegen/Common/KernelExtremes.h"
+#include "onnx-aot/Codegen/Common/StructuredOps.h"
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -45,6 +48,7 @@ struct EmitKernels : onnx_aot::impl::EmitKernelsBase<EmitKernels> {
     for (kernel::LaunchOp launch : launches) {
       auto body = getOperation().lookupSymbol<func::FuncOp>(launch.getKernel());
       bodies.insert(body);
+      createReader(body);
       if (failed(lower(launch, body)))
         return signalPassFailure();
     }
@@ -100,6 +104,7 @@ private:
         return failure();
       declaration = *made;
     }
+    startExtremes(launch, body);
     EntryArguments arguments(getEntry(getOperation()));
     SmallVector<Value> operands{arguments.runtime()};
     llvm::append_range(operands, launch.getOperands());
@@ -107,6 +112,42 @@ private:
     func::CallOp::create(builder, loc, declaration, operands);
     launch.erase();
     return success();
+  }
+
+  /// A kernel of extremes alone gets an op whose values they are of.
+  static void createReader(func::FuncOp body) {
+    SmallVector<linalg::GenericOp> extremes = getExtremes(body);
+    if (extremes.empty() || !getOtherOps(body).empty())
+      return;
+    OpBuilder builder = OpBuilder::atBlockBegin(&body.getBody().front());
+    Location loc = body.getLoc();
+    Value source = extremes.front().getDpsInputs().front();
+    auto type = cast<RankedTensorType>(source.getType());
+    Value empty = tensor::EmptyOp::create(
+        builder, loc, tensor::getMixedSizes(builder, loc, source),
+        type.getElementType());
+    AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
+    SmallVector<utils::IteratorType> kinds(type.getRank(),
+                                           utils::IteratorType::parallel);
+    auto reader = linalg::GenericOp::create(
+        builder, loc, type, source, empty, ArrayRef<AffineMap>{map, map}, kinds,
+        [](OpBuilder &b, Location l, ValueRange args) {
+          linalg::YieldOp::create(b, l, args[0]);
+        });
+    for (linalg::GenericOp op : extremes)
+      op.getDpsInputOperand(0)->set(reader.getResult(0));
+  }
+
+  /// Tasks combine the extremes that they find with what lies in the outputs.
+  static void startExtremes(kernel::LaunchOp launch, func::FuncOp body) {
+    OpBuilder builder(launch);
+    SmallVector<linalg::GenericOp> extremes = getExtremes(body);
+    for (auto [op, output] : llvm::zip_equal(
+             extremes, launch.getOutputs().take_back(extremes.size()))) {
+      Operation *initial = builder.clone(*getInitialScalar(op).getDefiningOp());
+      memref::StoreOp::create(builder, launch.getLoc(), initial->getResult(0),
+                              output, ValueRange{});
+    }
   }
 
   /// The function over a range of tasks, and the declaration of its launcher.

@@ -2,6 +2,8 @@
 
 #include "KernelEmitter.h"
 
+#include "onnx-aot/Codegen/Common/KernelExtremes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
@@ -21,9 +23,12 @@ KernelEmitter::KernelEmitter(func::FuncOp kernel, ValueRange values,
       loc(kernel.getLoc()) {
   for (auto [argument, value] : llvm::zip_equal(kernel.getArguments(), values))
     arguments[argument] = value;
-  llvm::append_range(ops, kernel.getBody().front().getOps<linalg::GenericOp>());
-  if (!ops.empty())
-    llvm::append_range(outputs, values.take_back(ops.back().getNumDpsInits()));
+  ops = getOtherOps(kernel);
+  ValueRange written =
+      values.take_back(kernel.getFunctionType().getNumResults());
+  unsigned numExtremes = getExtremes(kernel).size();
+  llvm::append_range(outputs, written.drop_back(numExtremes));
+  findExtremes(written.take_back(numExtremes));
 }
 
 KernelEmitter::KernelEmitter(func::FuncOp kernel,
@@ -50,7 +55,7 @@ LogicalResult KernelEmitter::prepare() {
   SmallVector<int64_t> sizes;
   for (unsigned dim = 0; dim < domain->getNumDims(); ++dim)
     sizes.push_back(getStaticSize(dim));
-  tiling = selectTiling({ops, *domain, sizes}, target);
+  tiling = selectTiling({ops, *domain, sizes, !extremes.empty()}, target);
   chooseKept();
   return success();
 }
@@ -241,10 +246,11 @@ void KernelEmitter::storeResults(linalg::GenericOp op) {
 void KernelEmitter::storeAt(linalg::GenericOp op, const Point &point) {
   currentMask = tiling.laneDim >= 0 ? getMask(point[tiling.laneDim]) : Value();
   SmallVector<Value> values = evaluateOp(op, point);
-  for (auto [index, value] : llvm::enumerate(values)) {
+  for (auto [index, output] : llvm::enumerate(outputs)) {
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(index));
-    store(value, outputs[index], getIndices(map, op, point));
+    store(values[index], output, getIndices(map, op, point));
   }
+  noteExtremes(values);
 }
 
 //===--- Reductions -------------------------------------------------------===//

@@ -152,6 +152,12 @@ private:
                        llvm::SmallVector<mlir::Value> &accumulators);
   void storeResults(mlir::linalg::GenericOp op);
   void storeAt(mlir::linalg::GenericOp op, const Point &point);
+  /// Extremes of what is stored: `buffers` are their outputs. Each call for
+  /// some tasks starts anew, and combines what it found with the outputs.
+  void findExtremes(mlir::ValueRange buffers);
+  void startExtremes();
+  void noteExtremes(mlir::ValueRange values);
+  void finishExtremes();
 
   /// All points of the tile: rows times vectors.
   llvm::SmallVector<Point> getTilePoints();
@@ -203,6 +209,14 @@ private:
   const Target &target;
   llvm::SmallVector<mlir::linalg::GenericOp> ops;
   llvm::SmallVector<mlir::Value> outputs; ///< buffers the last op writes
+  /// One number to find of a result of the last op.
+  struct Extreme {
+    mlir::linalg::GenericOp op;
+    codegen::Combiner combiner;
+    unsigned result;
+    mlir::Value output, soFar;
+  };
+  llvm::SmallVector<Extreme> extremes;
   BlockBuffer held;
   /// Elementary functions take longer than memory: what `keeper` computes of
   /// `kept` on its way is stored where the last op finds it.

@@ -48,6 +48,7 @@ void KernelEmitter::emitTasks(OpBuilder &outer, Location where, Value begin,
   OpBuilder::InsertionGuard guard(builder);
   // Sizes are wanted before the loop.
   builder.setInsertionPoint(loop);
+  startExtremes();
   SmallVector<Value> sizes(domain->getNumDims());
   for (unsigned dim : tiling.order)
     sizes[dim] = getSizeValue(dim);
@@ -83,6 +84,8 @@ void KernelEmitter::emitTasks(OpBuilder &outer, Location where, Value begin,
       cut.push_back(dim);
   emitStretches(cut, [&] { emitLoops(0, ranges); });
   scopes.pop_back();
+  builder.setInsertionPointAfter(loop);
+  finishExtremes();
   scopes.pop_back();
 }
 

@@ -56,13 +56,47 @@ std::optional<Factor> getFactor(linalg::GenericOp op, Value value) {
   return factor;
 }
 
-/// A tensor of 16 bits whose elements are bytes less a constant.
+/// What is subtracted from bytes: a constant and, where `point` is there, a
+/// number of 8 bits that only the run knows.
+struct ZeroPoint {
+  int64_t constant = 0;
+  Value point; ///< a tensor with one element
+  bool isSigned = false;
+};
+
+/// A tensor of 16 bits whose elements are bytes less a number.
 struct Bytes {
   linalg::GenericOp source; ///< what computes them
   Value number;             ///< the byte, in its body
   bool isSigned = false;
-  int64_t zero = 0;
+  ZeroPoint zero;
 };
+
+/// What a value of the body is: a constant, or the one element of an input.
+std::optional<ZeroPoint> getZeroPoint(linalg::GenericOp op, Value value) {
+  ZeroPoint zero;
+  Operation *definer = value.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(definer)) {
+    zero.constant = cast<IntegerAttr>(constant.getValue()).getInt();
+    return zero;
+  }
+  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(definer))
+    return std::nullopt;
+  auto argument = dyn_cast<BlockArgument>(definer->getOperand(0));
+  if (!argument || argument.getOwner() != op.getBody() ||
+      argument.getArgNumber() >= op.getNumDpsInputs() ||
+      !argument.getType().isInteger(8))
+    return std::nullopt;
+  OpOperand *input = op.getDpsInputOperand(argument.getArgNumber());
+  auto type = dyn_cast<RankedTensorType>(input->get().getType());
+  if (!type || !type.hasStaticShape() || type.getNumElements() != 1 ||
+      !llvm::all_of(op.getMatchingIndexingMap(input).getResults(),
+                    llvm::IsaPred<AffineConstantExpr>))
+    return std::nullopt;
+  zero.point = input->get();
+  zero.isSigned = isa<arith::ExtSIOp>(definer);
+  return zero;
+}
 
 std::optional<Bytes> getBytes(Value tensor) {
   auto source = tensor.getDefiningOp<linalg::GenericOp>();
@@ -73,10 +107,10 @@ std::optional<Bytes> getBytes(Value tensor) {
   bytes.source = source;
   Value value = source.getBody()->getTerminator()->getOperand(0);
   if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
-    auto zero = sub.getRhs().getDefiningOp<arith::ConstantOp>();
+    std::optional<ZeroPoint> zero = getZeroPoint(source, sub.getRhs());
     if (!zero)
       return std::nullopt;
-    bytes.zero = cast<IntegerAttr>(zero.getValue()).getInt();
+    bytes.zero = *zero;
     value = sub.getLhs();
   }
   Operation *extension = value.getDefiningOp();
@@ -193,17 +227,21 @@ private:
   }
 
   /// The rows as unsigned bytes, and what is to be subtracted from them.
-  std::pair<Value, int64_t> createBytes(Value rows) {
+  std::pair<Value, ZeroPoint> createBytes(Value rows) {
     Bytes bytes = *getBytes(rows);
-    int64_t zero = bytes.zero + (bytes.isSigned ? 128 : 0);
+    ZeroPoint zero = bytes.zero;
+    zero.constant += bytes.isSigned ? 128 : 0;
     Value &made = madeBytes[bytes.source];
     if (made)
       return {made, zero};
     // A copy of what is there already.
     auto argument = dyn_cast<BlockArgument>(bytes.number);
+    auto isIdentity = [&](OpOperand *operand) {
+      return bytes.source.getMatchingIndexingMap(operand).isIdentity();
+    };
     if (argument && !bytes.isSigned &&
-        llvm::all_of(bytes.source.getIndexingMapsArray(),
-                     [](AffineMap map) { return map.isIdentity(); })) {
+        isIdentity(bytes.source.getDpsInputOperand(argument.getArgNumber())) &&
+        isIdentity(bytes.source.getDpsInitOperand(0))) {
       made = bytes.source.getDpsInputs()[argument.getArgNumber()];
       return {made, zero};
     }
@@ -234,22 +272,24 @@ private:
     return {made, zero};
   }
 
-  /// Products of the bytes, less the constant times each column's sum.
+  /// Products of the bytes, less the zero point times each column's sum.
   void rewriteBytes(linalg::GenericOp op, Split found) {
-    auto [bytes, zero] = createBytes(found.rows.operand->get());
+    std::pair<Value, ZeroPoint> made = createBytes(found.rows.operand->get());
+    const ZeroPoint &zero = made.second;
     Value columns = found.columns.operand->get();
     AffineMap columnMap = found.columns.map;
     unsigned lane = found.lane;
-    found.rows.operand->set(bytes);
+    found.rows.operand->set(made.first);
     found.rows.isUnsigned = true;
     linalg::GenericOp products = rewrite(op, found, 4);
-    if (zero == 0)
+    if (zero.constant == 0 && !zero.point)
       return;
     OpBuilder builder(products);
     builder.setInsertionPointAfter(products);
     Location loc = products.getLoc();
     Value sums = arith::ConstantOp::create(
-        builder, loc, sumColumns(columns, columnMap, lane, -zero));
+        builder, loc,
+        sumColumns(columns, columnMap, lane, zero.point ? -1 : -zero.constant));
     Value result = products.getResult(0);
     int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
     AffineMap all = builder.getMultiDimIdentityMap(rank);
@@ -257,13 +297,30 @@ private:
         builder, loc, tensor::getMixedSizes(builder, loc, result),
         builder.getI32Type());
     SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
+    SmallVector<Value> inputs{result, sums};
+    SmallVector<AffineMap> maps{
+        all, AffineMap::get(rank, 0, builder.getAffineDimExpr(rank - 1))};
+    if (zero.point) {
+      inputs.push_back(zero.point);
+      SmallVector<AffineExpr> first(
+          cast<RankedTensorType>(zero.point.getType()).getRank(),
+          builder.getAffineConstantExpr(0));
+      maps.push_back(AffineMap::get(rank, 0, first, builder.getContext()));
+    }
+    maps.push_back(all);
     auto corrected = linalg::GenericOp::create(
-        builder, loc, result.getType(), ValueRange{result, sums}, empty,
-        ArrayRef<AffineMap>{
-            all, AffineMap::get(rank, 0, builder.getAffineDimExpr(rank - 1)),
-            all},
-        kinds, [](OpBuilder &b, Location l, ValueRange args) {
-          Value sum = arith::AddIOp::create(b, l, args[0], args[1]);
+        builder, loc, result.getType(), inputs, empty, maps, kinds,
+        [&](OpBuilder &b, Location l, ValueRange args) {
+          Value less = args[1];
+          if (zero.point) {
+            Value point = extend(b, l, args[2], b.getI32Type(), !zero.isSigned);
+            if (zero.constant != 0)
+              point = arith::AddIOp::create(
+                  b, l, point,
+                  arith::ConstantIntOp::create(b, l, zero.constant, 32));
+            less = arith::MulIOp::create(b, l, less, point);
+          }
+          Value sum = arith::AddIOp::create(b, l, args[0], less);
           linalg::YieldOp::create(b, l, sum);
         });
     result.replaceUsesWithIf(corrected.getResult(0), [&](OpOperand &use) {

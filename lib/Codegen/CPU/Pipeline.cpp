@@ -49,6 +49,7 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createPackOperands(pack));
     FormKernelsOptions form;
     form.chainBytes = options.tuning.blockBytes;
+    form.joinExtremes = true;
     manager.addPass(createFormKernels(form));
   } else {
     manager.addNestedPass<func::FuncOp>(createWidenSums());

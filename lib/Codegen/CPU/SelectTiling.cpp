@@ -40,7 +40,7 @@ class Selector {
 public:
   Selector(const TilingInput &input, const Target &target)
       : ops(input.ops), domain(input.domain), sizes(input.sizes),
-        target(target) {}
+        wholeSums(input.wholeSums), target(target) {}
 
   Tiling select() {
     tiling.blocks.assign(domain.getNumDims(), 0);
@@ -244,7 +244,8 @@ private:
   /// with a transposed left-hand side: one tile uses a part of each cache line,
   /// so all tiles go over a stretch that stays in cache before the next one.
   bool chooseSteps() {
-    if (!left || ops.size() != 1 || tiling.rowDim < 0 || tiling.laneDim < 0 ||
+    if (!left || wholeSums || ops.size() != 1 || tiling.rowDim < 0 ||
+        tiling.laneDim < 0 ||
         lastDim(root, root.getMatchingIndexingMap(left)) != tiling.rowDim ||
         !isa<FloatType>(getElementTypeOrSelf(root.getResult(0).getType())) ||
         ShapedType::isDynamic(sizes[tiling.rowDim]))
@@ -438,6 +439,7 @@ private:
   ArrayRef<linalg::GenericOp> ops;
   const KernelDomain &domain;
   ArrayRef<int64_t> sizes;
+  bool wholeSums;
   const Target &target;
   linalg::GenericOp root;
   bool contraction = false;

@@ -51,6 +51,8 @@ struct TilingInput {
   const codegen::KernelDomain &domain;
   /// Size per dimension, dynamic where not known.
   llvm::ArrayRef<int64_t> sizes;
+  /// Something looks at the results as they are stored: sums must be complete.
+  bool wholeSums = false;
 };
 
 /// Chooses tiles from the registers and caches of the target; see

@@ -9,6 +9,7 @@
 #include "onnx-aot/Codegen/Common/Entry.h"
 #include "onnx-aot/Codegen/Common/KernelChain.h"
 #include "onnx-aot/Codegen/Common/KernelDomain.h"
+#include "onnx-aot/Codegen/Common/KernelExtremes.h"
 #include "onnx-aot/Codegen/Common/Passes.h"
 #include "onnx-aot/Codegen/Common/StructuredOps.h"
 #include "onnx-aot/Dialect/Kernel/IR/Kernel.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace onnx_aot;
@@ -56,6 +58,8 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
       if (hasCleanInits(op))
         generics.push_back(op);
     });
+    if (joinExtremes)
+      findExtremes(generics);
     SmallVector<Group> groups;
     // Reductions first: they are what pointwise ops are fused into.
     for (linalg::GenericOp op : generics)
@@ -69,9 +73,13 @@ struct FormKernels : onnx_aot::impl::FormKernelsBase<FormKernels> {
       }
     if (chainBytes > 0 || filter)
       chainGroups(groups);
+    joinAllExtremes(groups);
     for (const Group &group : groups)
       if (!group.empty() && (limit < 0 || numKernels < limit))
-        outline(group);
+        outline(group, extremesOf.lookup(inOrder(group).back()));
+    for (const auto &[key, ops] : apart)
+      if (limit < 0 || numKernels < limit)
+        outline({}, ops);
   }
 
 private:
@@ -260,6 +268,49 @@ private:
     *stages.back() = all;
   }
 
+  /// Sets extremes apart, so that they become part of no group as other ops do.
+  void findExtremes(ArrayRef<linalg::GenericOp> generics) {
+    for (linalg::GenericOp op : generics)
+      if (isExtreme(op)) {
+        extremes[op.getDpsInputs().front()].push_back(op);
+        claimed.insert(op);
+      }
+  }
+
+  /// Gives extremes to the group that makes what they are of; the others of one
+  /// value become a kernel of their own.
+  void joinAllExtremes(ArrayRef<Group> groups) {
+    DenseSet<Operation *> lasts;
+    for (const Group &group : groups)
+      if (!group.empty() && !group.front()->hasAttr(kStageAttr))
+        lasts.insert(inOrder(group).back());
+    for (auto &[source, ops] : extremes)
+      for (linalg::GenericOp op : ops) {
+        Operation *last = source.getDefiningOp();
+        if (lasts.contains(last) && op->getBlock() == last->getBlock())
+          extremesOf[last].push_back(op);
+        else
+          apart[{source.getAsOpaquePointer(), op->getBlock()}].push_back(op);
+      }
+  }
+
+  /// Gives an extreme an initial value of its own, whose tensor is there before
+  /// `last`, and returns that.
+  static Value separateInitial(linalg::GenericOp op, linalg::GenericOp last) {
+    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    OpBuilder builder(last);
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
+                                          type.getElementType());
+    builder.setInsertionPoint(op);
+    auto own = linalg::FillOp::create(builder, op.getLoc(), fill.getInputs()[0],
+                                      empty);
+    op.getDpsInitsMutable()[0].set(own.getResult(0));
+    if (fill->use_empty())
+      fill->erase();
+    return empty;
+  }
+
   /// Memory for a few rows of what the stages of a group hand on, for each of
   /// the tasks that may run at once; null for a group without stages, and where
   /// blocks are kept elsewhere.
@@ -302,21 +353,34 @@ private:
           init.set(builder.clone(*empty)->getResult(0));
   }
 
-  /// Moves the group into a function and launches it at the last op's place.
-  void outline(const Group &group) {
+  /// Moves the group and extremes of its result, or extremes alone, into a
+  /// function and launches it at the last op's place.
+  void outline(const Group &group, ArrayRef<linalg::GenericOp> found) {
     SmallVector<linalg::GenericOp> ops = inOrder(group);
-    linalg::GenericOp last = ops.back();
+    linalg::GenericOp last = ops.empty() ? found.front() : ops.back();
     Location loc = last.getLoc();
     separateOutputs(last);
+    SmallVector<Value> outputs;
+    for (linalg::GenericOp op : found) {
+      op->setAttr(kExtremeAttr, UnitAttr::get(&getContext()));
+      outputs.push_back(separateInitial(op, last));
+    }
+    bool isStored =
+        !ops.empty() && llvm::any_of(last->getUsers(), [&](Operation *user) {
+          return !llvm::is_contained(found, user);
+        });
 
     // Initial values of reductions are part of the kernel; so are the shapes of
-    // what it keeps to itself. The last op writes to the outputs.
+    // what it keeps to itself. What it hands on it writes to the outputs.
     SetVector<Operation *> body;
-    for (linalg::GenericOp op : ops) {
+    SmallVector<linalg::GenericOp> all(ops);
+    llvm::append_range(all, found);
+    for (linalg::GenericOp op : all) {
+      bool isKept = !op->hasAttr(kExtremeAttr) && (op != last || !isStored);
       for (Value init : op.getDpsInits()) {
         auto fill = init.getDefiningOp<linalg::FillOp>();
         Value empty = fill ? fill.getDpsInits()[0] : init;
-        if (op != last)
+        if (isKept)
           body.insert(empty.getDefiningOp());
         if (fill)
           body.insert(fill);
@@ -327,17 +391,17 @@ private:
     collectInputs(body, inputs);
 
     OpBuilder builder(last);
-    SmallVector<Value> outputs;
-    for (Value init : last.getDpsInits()) {
-      auto fill = init.getDefiningOp<linalg::FillOp>();
-      outputs.push_back(fill ? fill.getDpsInits()[0] : init);
-    }
-    SmallVector<Type> resultTypes(last->getResultTypes());
-    Value scratch = createScratch(group, builder);
-    if (scratch) {
+    SmallVector<Value> written;
+    if (isStored)
+      for (Value init : last.getDpsInits()) {
+        auto fill = init.getDefiningOp<linalg::FillOp>();
+        written.push_back(fill ? fill.getDpsInits()[0] : init);
+      }
+    outputs.insert(outputs.begin(), written.begin(), written.end());
+    Value scratch = ops.empty() ? Value() : createScratch(group, builder);
+    if (scratch)
       outputs.push_back(scratch);
-      resultTypes.push_back(scratch.getType());
-    }
+    SmallVector<Type> resultTypes(ValueRange(outputs).getTypes());
     SmallVector<Value> operands(inputs.begin(), inputs.end());
     llvm::append_range(operands, outputs);
 
@@ -358,8 +422,13 @@ private:
       cloneConstants(op, inside, mapping);
       inside.clone(*op, mapping);
     }
+    SmallVector<Value> made;
+    if (isStored)
+      llvm::append_range(made, last->getResults());
+    for (linalg::GenericOp op : found)
+      made.push_back(op.getResult(0));
     SmallVector<Value> results;
-    for (Value result : last->getResults())
+    for (Value result : made)
       results.push_back(mapping.lookup(result));
     if (scratch)
       results.push_back(block->getArguments().back());
@@ -368,17 +437,21 @@ private:
     auto launch = kernel::LaunchOp::create(builder, loc, resultTypes,
                                            FlatSymbolRefAttr::get(function),
                                            inputs.getArrayRef(), outputs);
-    last->replaceAllUsesWith(
-        launch.getResults().take_front(last->getNumResults()));
-    for (linalg::GenericOp op : llvm::reverse(ops)) {
-      SmallVector<Value> inits(op.getDpsInits());
-      op.erase();
-      // What is left of an initial value would still be written to memory.
-      for (Value init : inits)
-        if (Operation *definer = init.getDefiningOp())
-          if (isa<linalg::FillOp>(definer) && definer->use_empty())
-            definer->erase();
-    }
+    for (auto [value, result] :
+         llvm::zip(made, launch.getResults().take_front(made.size())))
+      value.replaceAllUsesWith(result);
+    for (linalg::GenericOp op : llvm::reverse(all))
+      eraseWithInitials(op);
+  }
+
+  static void eraseWithInitials(linalg::GenericOp op) {
+    SmallVector<Value> inits(op.getDpsInits());
+    op.erase();
+    // What is left of an initial value would still be written to memory.
+    for (Value init : inits)
+      if (Operation *definer = init.getDefiningOp())
+        if (isa<linalg::FillOp>(definer) && definer->use_empty())
+          definer->erase();
   }
 
   static bool isScalarConstant(Value value) {
@@ -423,6 +496,13 @@ private:
   StageFilter filter;
   func::FuncOp entry;
   DenseSet<Operation *> claimed;
+  llvm::MapVector<Value, SmallVector<linalg::GenericOp>> extremes;
+  /// Those that the group of this last op finds.
+  DenseMap<Operation *, SmallVector<linalg::GenericOp>> extremesOf;
+  /// Those that no group finds, by value and block.
+  llvm::MapVector<std::pair<const void *, Block *>,
+                  SmallVector<linalg::GenericOp>>
+      apart;
   int64_t numKernels = 0;
 };
 

@@ -86,3 +86,35 @@ func.func @multiplies_bytes(%a: tensor<2x4xi8>, %z: tensor<2x2xi32>) -> tensor<2
   } -> tensor<2x2xi32>
   return %p : tensor<2x2xi32>
 }
+
+// A zero point that only the run knows is multiplied by the columns' sums there.
+// BYTES-LABEL: func.func @multiplies_bytes_less_a_point
+// BYTES-SAME: (%[[A:.*]]: tensor<2x4xi8>, %[[POINT:.*]]: tensor<i8>
+// BYTES: %[[P:.*]] = linalg.generic
+// BYTES: %[[SUMS:.*]] = arith.constant dense<[-16, -20]> : tensor<2xi32>
+// BYTES: linalg.generic {{.*}} ins(%[[P]], %[[SUMS]], %[[POINT]] : tensor<2x2xi32>, tensor<2xi32>, tensor<i8>)
+// BYTES: arith.extui {{.*}} : i8 to i32
+// BYTES: arith.muli
+// BYTES: arith.addi
+func.func @multiplies_bytes_less_a_point(%a: tensor<2x4xi8>, %point: tensor<i8>, %z: tensor<2x2xi32>) -> tensor<2x2xi32> {
+  %b = arith.constant dense<[[1, 2], [3, 4], [5, 6], [7, 8]]> : tensor<4x2xi8>
+  %e = tensor.empty() : tensor<2x4xi16>
+  %w = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> ()>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %point : tensor<2x4xi8>, tensor<i8>) outs(%e : tensor<2x4xi16>) {
+  ^bb0(%x: i8, %q: i8, %o: i16):
+    %l = arith.extui %x : i8 to i16
+    %r = arith.extui %q : i8 to i16
+    %s = arith.subi %l, %r : i16
+    linalg.yield %s : i16
+  } -> tensor<2x4xi16>
+  %p = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%w, %b : tensor<2x4xi16>, tensor<4x2xi8>) outs(%z : tensor<2x2xi32>) {
+  ^bb0(%x: i16, %y: i8, %acc: i32):
+    %l = arith.extsi %x : i16 to i32
+    %r = arith.extsi %y : i8 to i32
+    %m = arith.muli %l, %r : i32
+    %s = arith.addi %acc, %m : i32
+    linalg.yield %s : i32
+  } -> tensor<2x2xi32>
+  return %p : tensor<2x2xi32>
+}

@@ -109,6 +109,9 @@ def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
     that runs block by block, where nothing else uses what lies between them. Its
     second output is memory for the blocks: the whole matrix is never there. A
     target that keeps blocks elsewhere says by a function which stages it can run.
+
+    With `join-extremes` the greatest and least element of a tensor become further
+    results of the kernel that makes it, or of one that only reads it.
   }];
   let dependentDialects = ["::onnx_aot::kernel::KernelDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -116,7 +119,9 @@ def FormKernels : Pass<"codegen-form-kernels", "::mlir::ModuleOp"> {
     Option<"limit", "limit", "int64_t", "-1",
            "Outline only this many kernels, to find the wrong one; -1 for all">,
     Option<"chainBytes", "chain-bytes", "int64_t", "0",
-           "Bytes that a block between chained kernels may take; 0 chains none">
+           "Bytes that a block between chained kernels may take; 0 chains none">,
+    Option<"joinExtremes", "join-extremes", "bool", "false",
+           "Kernels find the extremes of what they make">
   ];
 }
 
