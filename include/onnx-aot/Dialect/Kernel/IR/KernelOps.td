@@ -41,7 +41,7 @@ def Kernel_LaunchOp : Op<Kernel_Dialect, "launch",
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `into` `(` $outputs `)` attr-dict
-    `:` `(` type($inputs) `)` `into` `(` type($outputs) `)`
+    `:` (`(` type($inputs)^ `)`)? `into` `(` type($outputs) `)`
     (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
@@ -78,7 +78,7 @@ def Kernel_CallOp : Op<Kernel_Dialect, "call",
   let hasVerifier = 1;
   let assemblyFormat = [{
     $callee `(` $inputs `)` `into` `(` $outputs `)` attr-dict
-    `:` `(` type($inputs) `)` `into` `(` type($outputs) `)`
+    `:` (`(` type($inputs)^ `)`)? `into` `(` type($outputs) `)`
     (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
