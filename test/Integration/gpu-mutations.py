@@ -28,6 +28,7 @@ MODELS = {
     "sums": ("ReduceL1", {"axes": [1]}, {"x": (3, 1100)}),
     "short rows": ("Softmax", {"axis": 1}, {"x": (9, 40)}),
     "point": ("Tanh", {}, {"x": (3, 100)}),
+    "transpose": ("Transpose", {"perm": [1, 0]}, {"x": (67, 50)}),
     "tensor": ("MatMul", {}, {"x": (67, 50), "v": (50, 72)}),
     "attention": ("Attention", {}, {"q": (1, 1, 67, 33), "k": (1, 1, 70, 33), "v": (1, 1, 70, 24)}),
     "split": ("MatMul", {}, {"x": (9, "k"), "v": ("k", 17)}),
@@ -55,7 +56,7 @@ def kernel_mutations(family, text):
         yield f"{found.group(1)} {number}", text[:found.start()] + text[found.end():]
     # Products have their edges in conjunctions, the others have one bound each. On tensor cores all results of a thread
     # are stored by the same code again and again, in attention scores are computed so.
-    edges = list((EDGE if family in ("attention", "contraction", "split", "tensor") else BOUND).finditer(text))
+    edges = list((EDGE if family in ("attention", "contraction", "split", "tensor", "transpose") else BOUND).finditer(text))
     for number, found in enumerate(edges[:{"attention": 10, "tensor": 4}.get(family)]):
         always = found.group(1) + "llvm.mlir.constant(true) : i1"
         yield f"edge {number}", text[:found.start()] + always + text[found.end():]
@@ -134,7 +135,7 @@ def main():
             feeds = [{n: random.standard_normal([sizes.get(d, d) for d in s]).astype(kind) for n, s in shapes.items()}
                      for sizes in SIZES.get(family, [{}])]
             text = mutator.kernels(op, attributes, shapes, kind)
-            if family in ("attention", "tensor") and \
+            if family in ("attention", "tensor", "transpose") and \
                     not tally.check(f"{family}: its kernel", "" if f"@{family}_" in text else "another family"):
                 continue
             whole = [mutator.answer(text, inputs) for inputs in feeds]

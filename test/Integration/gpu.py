@@ -102,6 +102,23 @@ def pointwise_cases():
                {"x": f32("n", "m")}, some)
 
 
+def transpose_cases():
+    """Through shared memory: tiles with edges, lines of several dimensions, elements of other sizes, ops around it."""
+    some = [{"n": 1, "m": 1}, {"n": 33, "m": 70}, {"n": 0, "m": 5}, {"n": 64, "m": 31}]
+    yield Case("transposed", [node("Transpose", "x", perm=[1, 0])], {"x": f32("n", "m")}, some)
+    yield Case("transposed_static", [node("Transpose", "x", perm=[0, 2, 1])], {"x": f32(3, 50, 67)}, [{}])
+    yield Case("transposed_lines", [node("Transpose", "x", perm=[0, 2, 3, 1])], {"x": f32("n", 40, 5, 7)}, some)
+    yield Case("transposed_reversed", [node("Transpose", "x", perm=[3, 2, 1, 0])], {"x": f32(3, "n", 4, "m")}, some)
+    yield Case("transposed_chain", [node("Relu", "x", "a"), node("Transpose", "a", "b", perm=[1, 0]), node("Mul", "b r", "c"),
+                                    node("Transpose", "u", "d", perm=[1, 0]), node("Add", "c d", "e"), node("Add", "e w")],
+               {"x": f32("n", "m"), "u": f32("n", "m"), "r": f32("m", "n")}, some, {"w": floats(1)})
+    for kind in (TensorProto.INT8, TensorProto.INT64, TensorProto.DOUBLE, TensorProto.BOOL):
+        yield Case(f"transposed_{TensorProto.DataType.Name(kind)}", [node("Transpose", "x", perm=[1, 0])],
+                   {"x": (kind, ["n", "m"])}, some)
+    yield Case("transposed_half", [node("Cast", "x", "a", to=TensorProto.FLOAT16), node("Transpose", "a", "b", perm=[1, 0]),
+                                   node("Cast", "b", to=TensorProto.FLOAT)], {"x": f32("n", "m")}, some)
+
+
 def joint_cases():
     """Equal kernels that do not depend on each other are one launch, also where shapes differ; a chain is not."""
     names = [f"x{i}" for i in range(5)]
@@ -449,6 +466,26 @@ def check_device_memory(runner, build, work):
         runner.tally.check(f"{case.name}: tensors in device memory", problem)
 
 
+def check_counters(runner, work):
+    """Transpositions read and write whole lines of device memory, and all banks of shared memory at once."""
+    for kind in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT8, TensorProto.DOUBLE):
+        case = Case(f"counters_{TensorProto.DataType.Name(kind)}", [node("Transpose", "x", perm=[0, 2, 1])],
+                    {"x": (kind, [2, 64, 96])}, [])
+        onnx.save(case.model, work / "model.onnx")
+        done = harness.run_limited([runner.compiler, work / "model.onnx", "-o", work / "model.so", *runner.flags], 120,
+                                   8 * harness.GIB)
+        if not runner.tally.check(f"{case.name}: compile", "" if done.status == 0 else done.message()):
+            continue
+        np.savez(work / "in.npz", x=np.zeros([2, 64, 96], helper.tensor_dtype_to_np_dtype(kind)))
+        report = work / f"{case.name}.txt"
+        os.environ["ONNX_AOT_EMULATOR_REPORT"] = str(report)
+        done = harness.run_limited([runner.runner, work / "model.so", "--inputs", work / "in.npz", "--outputs",
+                                    work / "out.npz"], 120, 8 * harness.GIB)
+        del os.environ["ONNX_AOT_EMULATOR_REPORT"]
+        text = report.read_text() if report.exists() else done.message()
+        runner.tally.check(f"{case.name}: sectors and banks", "" if text.count(" 1.00 times the least") == 2 else text)
+
+
 def check_repeats(runner, build, work):
     """Runs of one session whose inputs lie elsewhere and have other sizes each time: recorded work must follow."""
     case = Case("repeats", [node("MatMul", "x w", "a"), node("Softmax", "a", "b", axis=1), node("MatMul", "b v")],
@@ -479,7 +516,7 @@ def main():
     options = parser.parse_args()
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
-    for cases in (pointwise_cases, joint_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
+    for cases in (pointwise_cases, transpose_cases, joint_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
                   integer_cases, attention_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):
@@ -488,6 +525,9 @@ def main():
     if not options.real and re.search(options.filter, "resident"):
         with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
             check_device_memory(runner, options.build, pathlib.Path(work))
+    if not options.real and re.search(options.filter, "counters"):
+        with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
+            check_counters(runner, pathlib.Path(work))
     if not options.real and re.search(options.filter, "repeats"):
         with tempfile.TemporaryDirectory(prefix="onnx-aot-") as work:
             check_repeats(runner, options.build, pathlib.Path(work))

@@ -18,7 +18,7 @@ const KernelFamily &selectFamily(const KernelAnalysis &kernel) {
   for (const KernelFamily *family :
        {&getTensorCoreFamily(true), &getTensorCoreFamily(false),
         &getContractionFamily(true), &getContractionFamily(false),
-        &getRowFamily()})
+        &getRowFamily(), &getTransposeFamily()})
     if (family->matches(kernel))
       return *family;
   return getPointFamily();

@@ -76,6 +76,8 @@ const KernelFamily &getFoldFamily();
 const KernelFamily &getScatterFamily();
 /// A warp or block for each row that is reduced.
 const KernelFamily &getRowFamily();
+/// Results whose lines in memory are not those of what they are made of.
+const KernelFamily &getTransposeFamily();
 /// A thread for each result.
 const KernelFamily &getPointFamily();
 

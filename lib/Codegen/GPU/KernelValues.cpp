@@ -59,6 +59,10 @@ void KernelWriter::bindInputs(linalg::GenericOp op, const Point &point,
     BlockArgument argument = op.getMatchingBlockArgument(operand);
     if (argument.use_empty() || !wanted(*operand))
       continue;
+    if (Value element = provided.lookup(operand)) {
+      mapping.map(argument, element);
+      continue;
+    }
     Value source = operand->get();
     if (!isa<TensorType>(source.getType())) {
       mapping.map(argument, getScalar(source));

@@ -167,6 +167,10 @@ public:
               mlir::Value value) {
     known.push_back({op, point, {value}});
   }
+  /// States what an input's element is at the points that are evaluated next.
+  void provide(mlir::OpOperand &input, mlir::Value element) {
+    provided[&input] = element;
+  }
   /// The op's results at a point.
   llvm::SmallVector<mlir::Value> evaluate(mlir::linalg::GenericOp op,
                                           const Point &point);
@@ -235,6 +239,7 @@ private:
   llvm::SmallVector<Argument> arguments;
   mlir::Value thread, blockId, grid;
   std::vector<Known> known;
+  llvm::DenseMap<mlir::OpOperand *, mlir::Value> provided;
   unsigned numNames = 0;
   llvm::DenseMap<int64_t, mlir::Value> constants;
   llvm::DenseMap<unsigned, mlir::Value> sizeValues;
