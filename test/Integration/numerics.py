@@ -299,6 +299,7 @@ case("ConvTranspose", [f32([[1, 2, 3]]), f32([[1, 1, 1]])], f32([[1, 3, 2, 5, 3,
      output_padding=[1])
 case("Resize", [f32([[1, 2, 3]]), None, None, i64(1, 1, 1)], f32([[1]]), mode="linear",
      coordinate_transformation_mode="align_corners")
+case("Resize", [f32([[1, 2, np.inf]]), None, None, i64(1, 1, 1)], f32([[2]]), mode="linear")
 case("Resize", [f32([[1, 2, 3, 4]]), None, None, i64(1, 1, 2)], f32([[1, 3]]), mode="nearest",
      coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 

@@ -248,9 +248,12 @@ Value ResizeBuilder::apply(Value x, const Axis &axis, const Table &table,
                at[axis.dim] =
                    arith::IndexCastOp::create(b, l, b.getIndexType(), args[0]);
                Value element = tensor::ExtractOp::create(b, l, x, at);
-               Value term =
-                   createMul(b, l, convertScalar(b, l, element, type), args[1]);
-               linalg::YieldOp::create(b, l, createAdd(b, l, args[2], term));
+               ScalarBuilder s(b, l, /*isUnsigned=*/false);
+               Value term = s.mul(convertScalar(b, l, element, type), args[1]);
+               // What has no weight is not there, be it infinite.
+               term = s.select(s.compare(Compare::Equal, args[1], zero), zero,
+                               term);
+               linalg::YieldOp::create(b, l, s.add(args[2], term));
              })
       .getResult(0);
 }
