@@ -21,6 +21,8 @@ class Graph:
         self.nodes, self.initializers, self.inputs, self.values = [], [], [], []
         for _ in range(generator.randint(1, 3)):
             shape = [generator.choice((1, 2, 3, 4, 5, 7, 8, 17)) for _ in range(generator.randint(0, 4))]
+            if generator.random() < 0.3 and shape:  # several vectors or tiles and a rest
+                shape[generator.randrange(len(shape))] = generator.choice((31, 64, 67, 130))
             if generator.random() < 0.04 and shape:
                 shape[generator.randrange(len(shape))] = 0
             value = (f"x{len(self.inputs)}", FLOAT, tuple(shape))
@@ -134,14 +136,14 @@ class Graph:
         value = self.pick(rank=range(1, 5))
         if not value:
             return False
-        columns = self.random.choice((1, 3, 8, 16, 19))
+        columns = self.random.choice((1, 3, 8, 16, 19, 50, 97))
         return self.add("MatMul", [value[0], self.weight(value[2][-1], columns)], (*value[2][:-1], columns))
 
     def gemm(self):
         value = self.pick(rank=[2])
         if not value:
             return False
-        rows, inner, columns = *value[2], self.random.choice((1, 4, 9, 16))
+        rows, inner, columns = *value[2], self.random.choice((1, 4, 9, 16, 35, 70))
         transposed = self.random.randint(0, 1)
         weight = self.weight(*((columns, inner) if transposed else (inner, columns)))
         bias = self.weight(*self.random.choice(((columns,), (1,), (rows, columns), (rows, 1))))
