@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Build random valid graphs, compile them at -O0 and -O3, and compare both with onnxruntime.
 
-usage: fuzz-graphs.py [--train] [--count N] [--seed N] [--keep DIR] [--build DIR]
+usage: fuzz-graphs.py [--train] [--count N] [--seed N] [--keep DIR] [--device emu] [--build DIR] [-- FLAG...]
 
 A graph has a few operators on small tensors: odd and empty sizes, rank 0 to 4, sometimes infinities and NaN in the
 inputs, sometimes symbolic input dimensions. A graph that onnxruntime refuses is drawn again; one that we refuse
@@ -143,8 +143,9 @@ def main():
     parser.add_argument("--train", action="store_true", help="check gradients instead of values")
     parser.add_argument("--seconds", type=float, default=60, help="limit of each compilation and run (default: %(default)s)")
     parser.add_argument("--keep", type=pathlib.Path)
+    harness.add_device_argument(parser)
     harness.add_build_argument(parser)
-    options = parser.parse_args()
+    options = harness.parse_arguments(parser)
     compiler = harness.tool(options.build, "onnx-aot-compile")
     runner = harness.tool(options.build, "onnx-aot-run")
     tally, endings = harness.Tally(), collections.Counter()
@@ -155,7 +156,8 @@ def main():
     def attempt(level, work, model, given, wanted):
         """Compiles and runs at one level; returns (right, decided, refused or wrong; why)."""
         module, results = work / f"O{level}.so", work / f"O{level}.npz"
-        done = run([compiler, work / "model.onnx", "-o", module, f"-O{level}"])
+        done = run([compiler, work / "model.onnx", "-o", module, f"-O{level}",
+                    *options.flags])
         if done.status == 1 and "error:" in done.err and not module.exists():
             return "refused", done.message()
         if done.status != 0:
@@ -193,7 +195,8 @@ def main():
         onnx.save(model, work / "model.onnx")
         np.savez(work / "in.npz", one=np.ones(1, np.float32))
         module = work / "model.so"
-        done = run([compiler, work / "model.onnx", "--train", "--train-all", "--loss=none", "--verify-gradients", "-o", module])
+        done = run([compiler, work / "model.onnx", "--train", "--train-all", "--loss=none", "--verify-gradients", "-o", module,
+                    *options.flags])
         if done.status == 1 and "error:" in done.err and not module.exists():
             return "refused", done.message()
         if done.status != 0:
