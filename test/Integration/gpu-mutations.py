@@ -31,9 +31,12 @@ MODELS = {
     "transpose": ("Transpose", {"perm": [1, 0]}, {"x": (67, 50)}),
     "tensor": ("MatMul", {}, {"x": (67, 50), "v": (50, 72)}),
     "attention": ("Attention", {}, {"q": (1, 1, 67, 33), "k": (1, 1, 70, 33), "v": (1, 1, 70, 24)}),
+    "split_row": ("ReduceL1", {"axes": [1]}, {"x": (2, 140000)}),
+    "split_column": ("ReduceL1", {"axes": [0]}, {"x": ("m", 50)}),
     "split": ("MatMul", {}, {"x": (9, "k"), "v": ("k", 17)}),
 }
-SIZES = {"contraction": [{"m": 67, "k": 37}, {"m": 67, "k": 9}], "split": [{"k": 600}, {"k": 9}]}
+SIZES = {"contraction": [{"m": 67, "k": 37}, {"m": 67, "k": 9}], "split": [{"k": 600}, {"k": 9}],
+         "split_column": [{"m": 300}, {"m": 3}]}
 # What is looked for in a kernel's text, and what stands there afterwards.
 BARRIER = re.compile(r"^\s*nvvm\.barrier0\n", re.M)
 COPIES = re.compile(r"^\s*nvvm\.cp\.async\.(wait|commit)\.group.*\n", re.M)
@@ -135,7 +138,7 @@ def main():
             feeds = [{n: random.standard_normal([sizes.get(d, d) for d in s]).astype(kind) for n, s in shapes.items()}
                      for sizes in SIZES.get(family, [{}])]
             text = mutator.kernels(op, attributes, shapes, kind)
-            if family in ("attention", "tensor", "transpose") and \
+            if family in ("attention", "split_column", "split_row", "tensor", "transpose") and \
                     not tally.check(f"{family}: its kernel", "" if f"@{family}_" in text else "another family"):
                 continue
             whole = [mutator.answer(text, inputs) for inputs in feeds]

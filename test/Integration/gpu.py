@@ -220,6 +220,24 @@ def rounded(array, kind):
     return bits.astype(np.uint32).view(np.float32).astype(np.float64)
 
 
+def long_reduction_cases():
+    """Few results of long reductions, in parts by several blocks: rows, columns, both, and none at all."""
+    some = [{"n": 1}, {"n": 200}, {"n": 0}, {"n": 5000}]
+    for op in ("ReduceSum", "ReduceMax", "ReduceMean", "ReduceProd"):
+        extra, axes = ({"a": np.array([0])}, {}) if op == "ReduceSum" else ({}, {"axes": [0]})
+        close = 1e-4 if op == "ReduceProd" else TOLERANCE
+        yield Case(f"long_columns_{op}", [node(op, "x a" if extra else "x", "b", keepdims=0, **axes), node("Neg", "b")],
+                   {"x": f32("n", 70)}, some if extra else some[:2], extra, tolerance=close)
+    yield Case("long_columns_static", [node("ReduceMin", "x", axes=[0, 1])], {"x": f32(50, 9, 33)}, [{}])
+    yield Case("long_columns_integers", [node("ReduceSum", "x a", keepdims=0)], {"x": (TensorProto.INT64, ["n", 5])}, some,
+               {"a": np.array([0])})
+    yield Case("long_rows", [node("ReduceSumSquare", "x", "a", keepdims=0), node("Sqrt", "a")], {"x": f32("n", 50)}, some)
+    yield Case("long_rows_few", [node("ReduceL1", "x", axes=[1])], {"x": f32(3, 140000)}, [{}])
+    yield Case("long_rows_double", [node("ReduceMean", "x", keepdims=0)], {"x": (TensorProto.DOUBLE, [300, 500])}, [{}])
+    yield Case("long_channels", [node("Mul", "x x", "a"), node("ReduceMean", "a", axes=[0, 2, 3])], {"x": f32("n", 4, 9, 7)},
+               [{"n": 1}, {"n": 700}])
+
+
 def narrow_cases():
     """Products on tensor cores. onnxruntime may leave the rounding of operands out, so numpy says what is right."""
     some = [{"n": 1}, {"n": 70}, {"n": 0}]
@@ -516,7 +534,7 @@ def main():
     options = parser.parse_args()
     tally = harness.Tally()
     runner = Runner(options.build, tally, options.real)
-    for cases in (pointwise_cases, transpose_cases, joint_cases, scatter_cases, row_cases, contraction_cases, split_cases, narrow_cases, tf32_cases,
+    for cases in (pointwise_cases, transpose_cases, joint_cases, scatter_cases, row_cases, contraction_cases, split_cases, long_reduction_cases, narrow_cases, tf32_cases,
                   integer_cases, attention_cases, window_cases, model_cases):
         for case in cases():
             if re.search(options.filter, case.name):

@@ -18,7 +18,8 @@ const KernelFamily &selectFamily(const KernelAnalysis &kernel) {
   for (const KernelFamily *family :
        {&getTensorCoreFamily(true), &getTensorCoreFamily(false),
         &getContractionFamily(true), &getContractionFamily(false),
-        &getRowFamily(), &getTransposeFamily()})
+        &getSplitRowFamily(), &getRowFamily(), &getColumnFamily(),
+        &getTransposeFamily()})
     if (family->matches(kernel))
       return *family;
   return getPointFamily();

@@ -68,12 +68,16 @@ const KernelFamily &getTensorCoreFamily(bool isSplit);
 const KernelFamily &getContractionFamily(bool isSplit);
 /// Softmax between two products, without the matrix between them.
 const KernelFamily &getAttentionFamily();
-/// Adds up the parts of sums.
+/// Combines the parts of results: a thread for each, or a warp for each.
 const KernelFamily &getSummationFamily();
+const KernelFamily &getWarpSummationFamily();
 /// A thread for each result of an op that reduces by a body of its own.
 const KernelFamily &getFoldFamily();
 /// The first of the updates of a place makes them all.
 const KernelFamily &getScatterFamily();
+/// Several blocks for each row, or for 32 columns, that are reduced.
+const KernelFamily &getSplitRowFamily();
+const KernelFamily &getColumnFamily();
 /// A warp or block for each row that is reduced.
 const KernelFamily &getRowFamily();
 /// Results whose lines in memory are not those of what they are made of.

@@ -164,6 +164,12 @@ Value KernelWriter::combine(const Combiner &combiner, Value a, Value b) {
   return builder.create(state)->getResult(0);
 }
 
+Value KernelWriter::combineLanes(const Combiner &combiner, Value value) {
+  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2)
+    value = combine(combiner, value, shuffle(value, distance));
+  return value;
+}
+
 Value KernelWriter::getNeutral(const Combiner &combiner) {
   return arith::ConstantOp::create(builder,
                                    *arith::getNeutralElement(combiner.op));

@@ -242,6 +242,11 @@ Value KernelWriter::both(Value a, Value b) {
   return arith::AndIOp::create(builder, a, b);
 }
 
+Value KernelWriter::isZero(Value value) {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, value,
+                               constant(0));
+}
+
 Value KernelWriter::ceilDiv(Value a, int64_t divisor) {
   return div(add(a, constant(divisor - 1)), constant(divisor));
 }

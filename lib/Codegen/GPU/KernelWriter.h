@@ -64,6 +64,7 @@ public:
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   mlir::Value less(mlir::Value a, mlir::Value b);
   mlir::Value both(mlir::Value a, mlir::Value b);
+  mlir::Value isZero(mlir::Value value);
   mlir::Value ceilDiv(mlir::Value a, int64_t divisor);
 
   mlir::Value threadIndex() { return thread; }
@@ -181,6 +182,9 @@ public:
                          mlir::Value accumulator);
   mlir::Value combine(const codegen::Combiner &combiner, mlir::Value a,
                       mlir::Value b);
+  /// What all lanes of a warp have, combined.
+  mlir::Value combineLanes(const codegen::Combiner &combiner,
+                           mlir::Value value);
   mlir::Value getNeutral(const codegen::Combiner &combiner);
   mlir::Value getInitial(mlir::linalg::GenericOp op, unsigned result = 0);
   /// An op's results after one more step, for ops that reduce by any body.

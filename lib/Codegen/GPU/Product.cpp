@@ -132,14 +132,6 @@ std::optional<Product> findProduct(const KernelAnalysis &kernel) {
 
 //===--- Code -------------------------------------------------------------===//
 
-Value getPlace(KernelWriter &w, const Product &product, const Point &point,
-               Value part) {
-  SmallVector<unsigned> dims(product.batch);
-  dims.append(product.rows.dims);
-  dims.append(product.columns.dims);
-  return w.add(w.mul(part, w.product(dims)), w.linearize(dims, point));
-}
-
 TileGrid::TileGrid(KernelWriter &w, const Product &product, TileSize tile)
     : tile(tile), rowTiles(w.ceilDiv(w.product(product.rows.dims), tile.rows)),
       columnTiles(w.ceilDiv(w.product(product.columns.dims), tile.columns)) {
@@ -159,23 +151,18 @@ void forEachTile(KernelWriter &w, const Product &product, int64_t tile,
                  int64_t unit, bool isSplit,
                  function_ref<void(const Point &, const TilePart &)> body) {
   TileGrid grid(w, product, {tile, tile});
-  Value depth = w.product(product.depth), count = grid.count, length = depth;
-  if (isSplit) {
-    count = w.mul(count, w.parts());
-    Value units = w.ceilDiv(depth, unit);
-    Value more = w.sub(w.add(units, w.parts()), w.constant(1));
-    length = w.mul(w.div(more, w.parts()), w.constant(unit));
-  }
+  Value count = isSplit ? w.mul(grid.count, w.parts()) : grid.count;
   w.loop(
       w.blockIndex(), count, w.gridSize(), {}, [&](Value number, ValueRange) {
         Point point(w.analysis().getDomain().getNumDims());
-        TilePart part{{}, {}, w.constant(0), depth, {}};
+        TilePart part{{}, {}, w.constant(0), w.product(product.depth), {}};
         Value place = number;
         if (isSplit) {
-          part.part = w.div(number, grid.count);
+          Part own = getPart(w, w.div(number, grid.count), unit);
+          part.part = own.number;
+          part.first = own.first;
+          part.end = own.end;
           place = w.rem(number, grid.count);
-          part.first = w.mul(part.part, length);
-          part.end = w.minimum(w.add(part.first, length), depth);
         }
         std::tie(part.row, part.column) = grid.place(w, product, place, point);
         body(point, part);
@@ -197,7 +184,7 @@ void storeResult(KernelWriter &w, const Product &product, const Point &at,
     w.delinearize(row, product.rows.dims, point);
     w.delinearize(column, product.columns.dims, point);
     if (part.part)
-      return w.storeScratch(sum, getPlace(w, product, point, part.part));
+      return w.storeScratch(sum, getPlace(w, point, part.part));
     w.define(product.op, point, sum);
     w.storeResults(point);
   });
@@ -210,6 +197,19 @@ bool isLargeProduct(const KernelAnalysis &kernel, const Product &product,
   };
   return isLarge(product.rows.dims) && isLarge(product.columns.dims) &&
          isLarge(product.depth);
+}
+
+Splitting getSplitting(const KernelAnalysis &kernel, const Product &product,
+                       int64_t tile) {
+  std::optional<int64_t> rows = kernel.getStaticProduct(product.rows.dims),
+                         columns =
+                             kernel.getStaticProduct(product.columns.dims),
+                         batch = kernel.getStaticProduct(product.batch);
+  Splitting splitting{std::nullopt, /*least=*/256, /*wanted=*/128};
+  if (rows && columns && batch)
+    splitting.tiles = llvm::divideCeil(*rows, tile) *
+                      llvm::divideCeil(*columns, tile) * *batch;
+  return splitting;
 }
 
 Value emitTileBlocks(const HostSizes &host, const Product &product,

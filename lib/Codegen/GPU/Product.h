@@ -3,8 +3,7 @@
 #ifndef ONNX_AOT_CODEGEN_GPU_PRODUCT_H
 #define ONNX_AOT_CODEGEN_GPU_PRODUCT_H
 
-#include "KernelFamily.h"
-#include "KernelWriter.h"
+#include "SplitReduction.h"
 
 #include "llvm/ADT/SmallSet.h"
 
@@ -58,13 +57,9 @@ struct TileSize {
 mlir::Value emitTileBlocks(const HostSizes &host, const Product &product,
                            TileSize tile);
 
-/// True for few results of long sums, whose kernels would use little of a
-/// device: the reduction is then cut into parts.
-bool isWorthSplitting(const KernelAnalysis &kernel, const Product &product,
-                      int64_t tile);
-/// The parts for so many blocks that a device is busy.
-SplitSizes emitSplitSizes(const KernelAnalysis &kernel, const HostSizes &host,
-                          int64_t tile);
+/// How sums that are computed by square tiles of the result may be cut.
+Splitting getSplitting(const KernelAnalysis &kernel, const Product &product,
+                       int64_t tile);
 
 /// What a block sums up: a tile, and from where to where the reduction goes.
 struct TilePart {
@@ -78,10 +73,6 @@ void forEachTile(
     KernelWriter &writer, const Product &product, int64_t tile, int64_t unit,
     bool isSplit,
     llvm::function_ref<void(const Point &, const TilePart &)> body);
-
-/// Where a part of a sum lies in scratch memory.
-mlir::Value getPlace(KernelWriter &writer, const Product &product,
-                     const Point &point, mlir::Value part);
 
 /// What sums begin with.
 mlir::Value getInitialSum(KernelWriter &writer, const Product &product,

@@ -30,7 +30,8 @@ public:
     std::optional<Product> product = findProduct(kernel);
     return product && canMultiply(kernel, *product) &&
            isLargeProduct(kernel, *product, least) &&
-           (!isSplit || isWorthSplitting(kernel, *product, kTile));
+           (!isSplit ||
+            isWorthSplitting(kernel, getSplitting(kernel, *product, kTile)));
   }
 
   Value emitBlocks(const KernelAnalysis &kernel,
@@ -42,7 +43,8 @@ public:
   }
   SplitSizes emitSplit(const KernelAnalysis &kernel,
                        const HostSizes &host) const override {
-    return emitSplitSizes(kernel, host, kTile);
+    return emitSplitSizes(kernel, host,
+                          getSplitting(kernel, *findProduct(kernel), kTile));
   }
 
   void emit(KernelWriter &w) const override {

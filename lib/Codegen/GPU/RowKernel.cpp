@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelFamily.h"
+#include "SplitReduction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -44,6 +44,33 @@ bool readsRows(const KernelAnalysis &kernel) {
     }
   }
   return true;
+}
+
+/// Every thread adds up the warps' sums. `isAlone`: no other reduction of the
+/// kernel has a barrier between the sums of one row and those of the next.
+Value combineWarps(KernelWriter &w, const Combiner &combiner, Value sum,
+                   int64_t warps, bool isAlone) {
+  Type type = sum.getType();
+  // A byte holds what is smaller than one.
+  bool isBit = type.isInteger(1);
+  if (isBit)
+    sum = arith::ExtUIOp::create(w.b(), w.b().getI8Type(), sum);
+  Value sums =
+      w.shared(sum.getType(), warps, ("sums" + Twine(w.nextNumber())).str());
+  if (isAlone)
+    w.barrier();
+  w.when(w.isZero(w.rem(w.threadIndex(), w.constant(kWarp))), [&] {
+    w.storeShared(sum, sums, w.div(w.threadIndex(), w.constant(kWarp)));
+  });
+  w.barrier();
+  Value total;
+  for (int64_t i = 0; i < warps; ++i) {
+    Value value = w.loadShared(sums, sum.getType(), w.constant(i));
+    if (isBit)
+      value = arith::TruncIOp::create(w.b(), type, value);
+    total = total ? w.combine(combiner, total, value) : value;
+  }
+  return total;
 }
 
 struct RowFamily final : KernelFamily {
@@ -116,7 +143,7 @@ struct RowFamily final : KernelFamily {
                                    w.accumulate(op, at, sums.front())};
                              })
                         .front();
-        sum = combineLanes(w, combiner, sum);
+        sum = w.combineLanes(combiner, sum);
         if (!isWarp)
           sum = combineWarps(w, combiner, sum, lanes / kWarp, isAlone);
         w.define(op, point, w.combine(combiner, w.getInitial(op), sum));
@@ -127,9 +154,7 @@ struct RowFamily final : KernelFamily {
           return SmallVector<Value>();
         });
       else
-        w.when(arith::CmpIOp::create(w.b(), arith::CmpIPredicate::eq, lane,
-                                     w.constant(0)),
-               [&] { w.storeResults(point); });
+        w.when(w.isZero(lane), [&] { w.storeResults(point); });
       return SmallVector<Value>();
     });
   }
@@ -154,46 +179,76 @@ private:
           dims.push_back(dim);
     return dims;
   }
+};
 
-  static Value combineLanes(KernelWriter &w, const Combiner &combiner,
-                            Value sum) {
-    for (int64_t distance = kWarp / 2; distance > 0; distance /= 2)
-      sum = w.combine(combiner, sum, w.shuffle(sum, distance));
-    return sum;
+/// Below 65536 elements a block takes less time than a second launch.
+Splitting getSplitting(const KernelAnalysis &kernel) {
+  return {kernel.getStaticProduct(kernel.getDomain().getParallelDims()),
+          /*least=*/1 << 16, /*wanted=*/256};
+}
+
+/// A few long rows, such as the norm of a gradient or a mean over everything.
+struct SplitRowFamily final : KernelFamily {
+  static constexpr int64_t kThreads = 256;
+
+  StringRef getName() const override { return "split_row"; }
+  int64_t getThreads(const KernelAnalysis &) const override { return kThreads; }
+  const KernelFamily *getSummation() const override {
+    return &getWarpSummationFamily();
   }
 
-  /// Every thread adds up the warps' sums. `isAlone`: no other reduction of the
-  /// kernel has a barrier between the sums of one row and those of the next.
-  static Value combineWarps(KernelWriter &w, const Combiner &combiner,
-                            Value sum, int64_t warps, bool isAlone) {
-    Type type = sum.getType();
-    // A byte holds what is smaller than one.
-    bool isBit = type.isInteger(1);
-    if (isBit)
-      sum = arith::ExtUIOp::create(w.b(), w.b().getI8Type(), sum);
-    Value sums =
-        w.shared(sum.getType(), warps, ("sums" + Twine(w.nextNumber())).str());
-    if (isAlone)
-      w.barrier();
-    Value isFirst = arith::CmpIOp::create(
-        w.b(), arith::CmpIPredicate::eq,
-        w.rem(w.threadIndex(), w.constant(kWarp)), w.constant(0));
-    w.when(isFirst, [&] {
-      w.storeShared(sum, sums, w.div(w.threadIndex(), w.constant(kWarp)));
-    });
-    w.barrier();
-    Value total;
-    for (int64_t i = 0; i < warps; ++i) {
-      Value value = w.loadShared(sums, sum.getType(), w.constant(i));
-      if (isBit)
-        value = arith::TruncIOp::create(w.b(), type, value);
-      total = total ? w.combine(combiner, total, value) : value;
-    }
-    return total;
+  bool matches(const KernelAnalysis &kernel) const override {
+    linalg::GenericOp op = getOnlyReduction(kernel);
+    return op && !kernel.getDomain().hasWindows() && readsRows(kernel) &&
+           !getElementTypeOrSelf(op->getResult(0).getType()).isInteger(1) &&
+           isWorthSplitting(kernel, getSplitting(kernel));
+  }
+  SplitSizes emitSplit(const KernelAnalysis &kernel,
+                       const HostSizes &host) const override {
+    return emitSplitSizes(kernel, host, getSplitting(kernel));
+  }
+  Value emitBlocks(const KernelAnalysis &kernel,
+                   const HostSizes &host) const override {
+    return host.constant(*getSplitting(kernel).tiles);
+  }
+
+  void emit(KernelWriter &w) const override {
+    const KernelAnalysis &kernel = w.analysis();
+    SmallVector<unsigned> rows = getResultOrder(kernel),
+                          reduced = kernel.getDomain().getReductionDims();
+    linalg::GenericOp op = getOnlyReduction(kernel);
+    Combiner combiner = *getCombiner(op);
+    Value count = w.product(rows);
+    w.loop(w.blockIndex(), w.mul(count, w.parts()), w.gridSize(), {},
+           [&](Value number, ValueRange) {
+             Part part = getPart(w, w.div(number, count), /*unit=*/1);
+             Point point(kernel.getDomain().getNumDims());
+             w.delinearize(w.rem(number, count), rows, point);
+             Value sum = w.loop(w.add(part.first, w.threadIndex()), part.end,
+                                w.constant(kThreads), w.getNeutral(combiner),
+                                [&](Value step, ValueRange carried) {
+                                  Point at = point;
+                                  w.delinearize(step, reduced, at);
+                                  return SmallVector<Value>{
+                                      w.accumulate(op, at, carried.front())};
+                                })
+                             .front();
+             sum = combineWarps(w, combiner, w.combineLanes(combiner, sum),
+                                kThreads / kWarp, /*isAlone=*/true);
+             w.when(w.isZero(w.threadIndex()), [&] {
+               w.storeScratch(sum, getPlace(w, point, part.number));
+             });
+             return SmallVector<Value>();
+           });
   }
 };
 
 } // namespace
+
+const KernelFamily &getSplitRowFamily() {
+  static const SplitRowFamily family;
+  return family;
+}
 
 const KernelFamily &getRowFamily() {
   static const RowFamily family;
