@@ -65,6 +65,10 @@ void KernelWriter::createFunction(gpu::GPUModuleOp module, StringRef name,
                     builder.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({(int32_t)threads, 1, 1}));
+  // Without a bound ptxas may spill so that as many blocks as possible fit.
+  constexpr int64_t kLeastBlocks = 2;
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(kLeastBlocks));
   builder.setInsertionPointToStart(function.addEntryBlock(builder));
   thread = NVVM::ThreadIdXOp::create(builder, i32);
   blockId = NVVM::BlockIdXOp::create(builder, i32);

@@ -11,6 +11,7 @@
 // CHECK-NOT: .extern
 // CHECK: .visible .entry contraction_0(
 // CHECK: .reqntid 256
+// CHECK-NEXT: .minnctapersm 2
 // CHECK: cp.async.ca.shared.global [{{.*}}], [{{.*}}], 4, %r{{[0-9]+}};
 // CHECK: cp.async.commit_group;
 // CHECK: cp.async.wait_group 0;
