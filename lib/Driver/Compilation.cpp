@@ -117,7 +117,8 @@ LogicalResult Compilation::optimize() {
       manager.addPass(createSpecializeDims(options));
     }
     manager.addPass(createExpandGradients());
-    buildOptimizePipeline(manager, invocation.optLevel);
+    buildOptimizePipeline(manager, invocation.optLevel,
+                          /*keepBlocks=*/!invocation.device.enabled);
   });
 }
 

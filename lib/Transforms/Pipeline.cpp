@@ -32,7 +32,8 @@ static void addFuseBundle(OpPassManager &manager) {
   buildSimplifyPipeline(manager);
 }
 
-void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
+void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level,
+                                     bool keepBlocks) {
   // 1. Every later step needs types; a contradiction is the user's to fix. The
   //    branches of an If may differ in rank, which nothing can lower, so those
   //    that sizes decide go at every level.
@@ -52,7 +53,7 @@ void onnx_aot::buildOptimizePipeline(OpPassManager &manager, unsigned level) {
     buildSimplifyPipeline(manager);
     // Before anything is folded into weights that are numbers of a few bits.
     if (level >= 2)
-      manager.addPass(createUseIntegerProducts());
+      manager.addPass(createUseIntegerProducts({keepBlocks}));
     // 3. Fused ops are what the layouts are decided for.
     for (unsigned round = 2; round <= level; ++round)
       addFuseBundle(manager);

@@ -258,11 +258,49 @@ struct GatherNumbers : OpRewritePattern<GatherOp> {
   }
 };
 
+/// Whether all that reads a matrix sums products along its axis `axis`.
+static bool isReducedAlong(Value matrix, int64_t axis) {
+  return llvm::all_of(matrix.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto turned = dyn_cast<TransposeOp>(user))
+      return getRank(turned->getResult(0)) == 2 && getRank(matrix) == 2 &&
+             !llvm::any_of(turned->getResult(0).getUsers(),
+                           llvm::IsaPred<TransposeOp>) &&
+             turned.getPermutation(2) == SmallVector<int64_t>{1, 0} &&
+             isReducedAlong(turned->getResult(0), 1 - axis);
+    if (use.getOperandNumber() != 1)
+      return false;
+    if (auto gemm = dyn_cast<GemmOp>(user))
+      return axis == (gemm.getTransB() ? 1 : 0);
+    return isa<MatMulOp>(user) && axis == 0;
+  });
+}
+
+/// Numbers of four bits, with a scale for each block of whole words of eight of
+/// them along the reduction of products.
+static bool isPackable(DequantizeLinearOp op, const ConstantData &numbers,
+                       const QuantizationLayout &layout) {
+  constexpr int64_t kPerWord = 8;
+  if (layout.kind != QuantizationLayout::Blocked ||
+      numbers.getShape().size() != 2 || layout.blockSize % kPerWord != 0 ||
+      numbers.getShape()[layout.axis] % layout.blockSize != 0 ||
+      cast<IntegerType>(numbers.getElementType()).getWidth() != 8 ||
+      !isReducedAlong(op.getY(), layout.axis))
+    return false;
+  int64_t least = numbers.getInteger(0), most = least;
+  for (int64_t i = 1; i < numbers.size(); ++i) {
+    least = std::min(least, numbers.getInteger(i));
+    most = std::max(most, numbers.getInteger(i));
+  }
+  return most - least <= 15;
+}
+
 // Pattern: Dequantize(constants) -> a constant: what is left of them is
 // multiplied as f32 in every run. It takes four times the bytes of the numbers
 // at most.
 struct FoldWeights : OpRewritePattern<DequantizeLinearOp> {
-  using OpRewritePattern::OpRewritePattern;
+  FoldWeights(MLIRContext *context, bool keepBlocks)
+      : OpRewritePattern(context), keepBlocks(keepBlocks) {}
   LogicalResult matchAndRewrite(DequantizeLinearOp op,
                                 PatternRewriter &rewriter) const override {
     std::optional<ConstantData> x = ConstantData::get(op.getX()),
@@ -277,7 +315,7 @@ struct FoldWeights : OpRewritePattern<DequantizeLinearOp> {
       return failure();
     FailureOr<QuantizationLayout> layout = getQuantizationLayout(
         op, op.getX(), op.getXScale(), op.getAxis(), op.getBlockSize());
-    if (failed(layout))
+    if (failed(layout) || (keepBlocks && isPackable(op, *x, *layout)))
       return failure();
     int64_t inner = 1, size = 1, block = 1;
     if (layout->kind != QuantizationLayout::PerTensor) {
@@ -316,10 +354,15 @@ struct FoldWeights : OpRewritePattern<DequantizeLinearOp> {
                        createConstant(rewriter, op.getLoc(), result.finish()));
     return success();
   }
+
+private:
+  bool keepBlocks;
 };
 
 struct UseIntegerProducts
     : onnx_aot::impl::UseIntegerProductsBase<UseIntegerProducts> {
+  using UseIntegerProductsBase::UseIntegerProductsBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns
@@ -331,7 +374,7 @@ struct UseIntegerProducts
     (void)applyPatternsGreedily(getOperation(), std::move(patterns));
     // Only what found no integer product.
     RewritePatternSet rest(&getContext());
-    rest.add<FoldWeights>(&getContext());
+    rest.add<FoldWeights>(&getContext(), keepBlocks);
     (void)applyPatternsGreedily(getOperation(), std::move(rest));
     if (failed(inferAllTypes(getOperation())))
       signalPassFailure();

@@ -130,6 +130,13 @@ def packed(rows, depth, block, bits):
         (RNG.uniform(0.01, 0.1, (rows, blocks))).astype(np.float32), blocks
 
 
+def multiply_two_bits(a, packed_numbers, scales):
+    """MatMulNBits of two bits without zero points, in double precision."""
+    numbers = packed_numbers[..., None] >> np.array([0, 2, 4, 6], np.uint8) & 3
+    weights = (numbers.reshape(*scales.shape, -1).astype(np.float64) - 2) * scales[..., None]
+    return [(a @ weights.reshape(len(weights), -1).T).astype(np.float32)]
+
+
 for bits in (4, 8):
     numbers, scales, blocks = packed(6, 64, 32, bits)
     case(f"matmul-{bits}-bits", "MatMulNBits", [normal(3, 64), numbers, scales], weights=[1, 2], K=64, N=6, bits=bits,
@@ -141,6 +148,16 @@ case("matmul-4-bits-points", "MatMulNBits", [normal(2, 3, 80), numbers, scales, 
 case("matmul-4-bits-real-points", "MatMulNBits",
      [normal(3, 80), numbers, scales, RNG.uniform(4, 9, (6, blocks)).astype(np.float32)],
      weights=[1, 2, 3], K=80, N=6, bits=4, block_size=32, atol=1e-5)
+# Few rows and many, whole tiles and not, reductions that are cut into stretches; rows 0.
+for m, k, n, block in [(1, 64, 1, 16), (1, 1568, 10, 32), (4, 96, 77, 32), (5, 128, 130, 64), (37, 1024, 40, 128),
+                       (200, 32, 96, 32), (180, 1056, 33, 32), (0, 64, 5, 32)]:
+    numbers, scales, blocks = packed(n, k, block, 4)
+    points = whole(0, 256, n, (blocks + 1) // 2, dtype=np.uint8)
+    case(f"matmul-4-bits-{m}x{k}x{n}", "MatMulNBits", [normal(m, k), numbers, scales, points, None, normal(n)],
+         weights=[1, 2, 3, 5], K=k, N=n, bits=4, block_size=block, atol=2e-4)
+    case(f"matmul-2-bits-{m}x{k}x{n}", "MatMulNBits", [normal(m, k), packed(n, k, block, 2)[0], scales],
+         weights=[1, 2], K=k, N=n, bits=2, block_size=block, atol=2e-4,
+         want=multiply_two_bits)
 
 # ---- Attention ------------------------------------------------------------------------------------------
 

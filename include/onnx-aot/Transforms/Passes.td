@@ -155,7 +155,15 @@ def UseIntegerProducts
     %1 = onnx.Cast %0 {to = 1} : ...
     %2 = onnx.Mul %1, %scale : ...
     ```
+
+    What is left of dequantized constants becomes f32, but for the weights of a
+    MatMul or Gemm that with `keep-blocks` stay numbers of four bits, with a scale
+    for each block of the reduction.
   }];
+  let options = [
+    Option<"keepBlocks", "keep-blocks", "bool", "false",
+           "Products take weights of four bits in blocks">
+  ];
 }
 
 def SpecializeDims : Pass<"onnx-specialize-dims", "::mlir::ModuleOp"> {

@@ -14,8 +14,10 @@ constexpr unsigned kMaxOptimizeLevel = 3;
 /// Level 0 infers shapes and checks; 1 simplifies and folds constants; 2 fuses,
 /// recognises and assigns layouts; 3 repeats what may find more. All levels
 /// compute the same function; results may differ by the roundings that
-/// docs/RationaleTransforms.md lists.
-void buildOptimizePipeline(mlir::OpPassManager &manager, unsigned level);
+/// docs/RationaleTransforms.md lists. With `keepBlocks` products get weights of
+/// four bits as they are, with a scale for each block.
+void buildOptimizePipeline(mlir::OpPassManager &manager, unsigned level,
+                           bool keepBlocks = false);
 
 /// Adds the passes that bring a graph into its smallest form, without new kinds
 /// of ops: shapes, constants, what does nothing or twice the same.

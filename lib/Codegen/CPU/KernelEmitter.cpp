@@ -46,6 +46,7 @@ LogicalResult KernelEmitter::analyze() {
   if (failed(analyzed))
     return failure();
   domain = *analyzed;
+  findPacked();
   return success();
 }
 
@@ -192,7 +193,11 @@ void KernelEmitter::emitTile() {
       if (keeps)
         keeping = Kept;
     }
-  storeResults(ops.back());
+  SmallVector<Value> sums;
+  if (waiting.buffer)
+    for (const Scope::Result &result : scopes.back().results)
+      llvm::append_range(sums, result.values);
+  storeOrWait(sums);
   scopes.pop_back();
 }
 
@@ -330,7 +335,13 @@ SmallVector<Value> KernelEmitter::resumeSums(linalg::GenericOp op,
   builder.setInsertionPointToStart(branch.elseBlock());
   scopes.emplace_back();
   SmallVector<Value> sums;
-  for (const Point &point : points) {
+  for (auto [index, point] : llvm::enumerate(points)) {
+    if (waiting.buffer) {
+      sums.push_back(vector::LoadOp::create(
+          builder, loc, cast<VectorType>(starts[index].getType()),
+          waiting.buffer, getWaitingPlace(point, index)));
+      continue;
+    }
     currentMask = getMask(point[tiling.laneDim]);
     sums.push_back(load(outputs.front(), getIndices(map, op, point)));
   }
@@ -359,6 +370,17 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
     accumulators.assign(loop.getResults().begin(), loop.getResults().end());
   };
 
+  if (op == packed && unpacked.buffer) {
+    // What was unpacked, and the rows, lie there as if there were no blocks.
+    unsigned last = domain->getLoopDims(op).back();
+    for (unsigned dim : dims)
+      point[dim] = LinearIndex::of(0);
+    loopOver(unpacked.from, unpacked.to, 1, [&](Value index) {
+      point[last] = LinearIndex::of(index);
+      accumulatePacked(point, accumulators);
+    });
+    return;
+  }
   if (dims.size() == 1 && getPairLoop(op) == dims.front()) {
     point[dims.front()] = LinearIndex::of(0);
     accumulatePairs(op, point, accumulators);
@@ -367,7 +389,9 @@ void KernelEmitter::emitReductionLoops(ArrayRef<unsigned> dims, Point point,
   if (!dims.empty()) {
     unsigned dim = dims.front();
     int64_t size = getStaticSize(dim);
-    if (!ShapedType::isDynamic(size) && size <= tiling.unrollReduction) {
+    bool isUnrolled =
+        size <= tiling.unrollReduction || (op == packed && dims.size() == 1);
+    if (!ShapedType::isDynamic(size) && isUnrolled) {
       for (int64_t i = 0; i < size; ++i) {
         point[dim] = LinearIndex::of(i);
         emitReductionLoops(dims.drop_front(), point, accumulators, op,
@@ -455,6 +479,8 @@ void KernelEmitter::prefetchPanel(linalg::GenericOp op, Point at) {
 
 void KernelEmitter::accumulate(linalg::GenericOp op, const Combiner &combiner,
                                Point at, SmallVector<Value> &accumulators) {
+  if (op == packed)
+    return accumulatePacked(at, accumulators);
   bool reducesLanes =
       tiling.laneDim >= 0 && domain->isReductionDim(tiling.laneDim);
   Operation *combining = combiner.op;

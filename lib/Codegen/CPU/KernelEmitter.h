@@ -150,6 +150,24 @@ private:
                          llvm::ArrayRef<LinearIndex> indices, int64_t count);
   void accumulatePairs(mlir::linalg::GenericOp op, Point at,
                        llvm::SmallVector<mlir::Value> &accumulators);
+  /// Products with packed weights. Their words' blocks are a dimension.
+  void findPacked();
+  unsigned getBlockDim();
+  mlir::Value evaluateWeight(const Point &point);
+  void accumulatePacked(Point at, llvm::SmallVector<mlir::Value> &accumulators);
+  /// Makes floats of the blocks `from` to `to` of the current panel.
+  void emitUnpacking(mlir::Value from, mlir::Value to);
+  mlir::Value createOnStack(llvm::ArrayRef<int64_t> shape);
+  void emitPackedRows(const Range &range);
+  void emitUnpackedRows(
+      const Range &range,
+      llvm::function_ref<void(mlir::Value, mlir::Value, std::optional<int64_t>)>
+          overTiles);
+  /// Where the sum at a point, the tile's #index, waits for the next stretch.
+  llvm::SmallVector<mlir::Value> getWaitingPlace(const Point &point,
+                                                 int64_t index);
+  /// Stores the results, or the sums where their reduction goes on.
+  void storeOrWait(llvm::ArrayRef<mlir::Value> sums);
   void storeResults(mlir::linalg::GenericOp op);
   void storeAt(mlir::linalg::GenericOp op, const Point &point);
   /// Extremes of what is stored: `buffers` are their outputs. Each call for
@@ -217,6 +235,16 @@ private:
     mlir::Value output, soFar;
   };
   llvm::SmallVector<Extreme> extremes;
+  mlir::linalg::GenericOp packed; ///< the product with packed weights, if any
+  /// Weights of a panel as floats, a stretch of the reduction, where there are
+  /// such.
+  struct {
+    mlir::Value buffer, from, to;
+  } unpacked;
+  /// Sums of a panel's rows between the stretches of a reduction.
+  struct {
+    mlir::Value buffer, from, isLast;
+  } waiting;
   BlockBuffer held;
   /// Elementary functions take longer than memory: what `keeper` computes of
   /// `kept` on its way is stored where the last op finds it.

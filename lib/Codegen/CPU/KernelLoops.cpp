@@ -156,6 +156,8 @@ void KernelEmitter::emitLoops(unsigned level, ArrayRef<Range> ranges) {
     return emitTile();
   unsigned dim = tiling.order[level];
   const Range &range = ranges[dim];
+  if (packed && (int)dim == tiling.rowDim)
+    return emitPackedRows(range);
   emitSteps(dim, range.lower, range.upper, range.span, [&](Extent extent) {
     extents[dim] = extent;
     emitLoops(level + 1, ranges);

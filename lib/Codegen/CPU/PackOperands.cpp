@@ -47,7 +47,8 @@ struct PackOperands : onnx_aot::impl::PackOperandsBase<PackOperands> {
     target.tuning.panelVectors = panelVectors;
     SmallVector<linalg::GenericOp> contractions;
     getOperation()->walk([&](linalg::GenericOp op) {
-      if (op.hasPureTensorSemantics() && isContraction(op))
+      if (op.hasPureTensorSemantics() && isContraction(op) &&
+          !op->hasAttr(kPackedAttr))
         contractions.push_back(op);
     });
     for (linalg::GenericOp op : contractions)

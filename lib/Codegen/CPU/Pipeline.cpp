@@ -42,6 +42,11 @@ void onnx_aot::buildBufferizePipeline(OpPassManager &manager,
         options.target.hasInt8Dot &&
         llvm::StringRef(options.target.triple).starts_with("x86_64");
     manager.addNestedPass<func::FuncOp>(createPairReductions(pair));
+    PackNibblesOptions nibbles;
+    nibbles.vectorBytes = options.target.vectorBytes;
+    nibbles.vectorRegisters = options.target.vectorRegisters;
+    nibbles.panelVectors = options.tuning.panelVectors;
+    manager.addNestedPass<func::FuncOp>(createPackNibbles(nibbles));
     PackOperandsOptions pack;
     pack.vectorBytes = options.target.vectorBytes;
     pack.vectorRegisters = options.target.vectorRegisters;

@@ -49,6 +49,7 @@ public:
       if (!isPointwise(op) && !root)
         root = op;
     contraction = root && isContraction(root) && !isDepthwise();
+    packed = root && root->hasAttr(kPackedAttr);
     tiling.laneDim = chooseLaneDim();
     tiling.lanes = std::max<int64_t>(1, target.vectorBytes / getElementBytes());
     if (contraction)
@@ -178,7 +179,7 @@ private:
     tiling.rows = chooseRows(m, most);
     tiling.balanced = true;
     tiling.prefetchPanels =
-        m != 1 &&
+        m != 1 && !packed &&
         llvm::any_of(root.getDpsInputOperands(), [&](OpOperand *operand) {
           return isPanelMap(root.getMatchingIndexingMap(operand));
         });
@@ -414,6 +415,8 @@ private:
       int64_t unit = unitOf(dim);
       inTask = llvm::SaturatingMultiply<uint64_t>(inTask, unit);
       int64_t units = llvm::divideCeil(least, std::max<int64_t>(inTask, 1));
+      if (packed && (int)dim == tiling.rowDim)
+        units = std::max<int64_t>(units, llvm::divideCeil(kUnpackedRows, unit));
       tiling.blocks[dim] = units * unit;
       inTask = llvm::SaturatingMultiply<uint64_t>(inTask, units);
     }
@@ -442,7 +445,7 @@ private:
   bool wholeSums;
   const Target &target;
   linalg::GenericOp root;
-  bool contraction = false;
+  bool contraction = false, packed = false;
   OpOperand *left = nullptr; ///< of a contraction: what has the rows
   SmallVector<unsigned> shared;
   Tiling tiling;

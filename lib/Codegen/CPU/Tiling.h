@@ -40,6 +40,9 @@ struct Tiling {
   int64_t unrollReduction = 0;
 };
 
+/// Rows for which packed weights are unpacked at once, at most.
+constexpr int64_t kUnpackedRows = 168;
+
 /// The processor and what was measured on it.
 struct Target : TargetInfo {
   Tuning tuning;

@@ -366,9 +366,10 @@ private:
       outputs.push_back(separateInitial(op, last));
     }
     bool isStored =
-        !ops.empty() && llvm::any_of(last->getUsers(), [&](Operation *user) {
+        found.empty() ||
+        (!ops.empty() && llvm::any_of(last->getUsers(), [&](Operation *user) {
           return !llvm::is_contained(found, user);
-        });
+        }));
 
     // Initial values of reductions are part of the kernel; so are the shapes of
     // what it keeps to itself. What it hands on it writes to the outputs.

@@ -60,7 +60,7 @@ std::optional<Combiner> getCombiner(linalg::GenericOp op) {
 
 bool isContraction(linalg::GenericOp op) {
   std::optional<Combiner> combiner = getCombiner(op);
-  if (!combiner || op.getNumDpsInputs() != 2 ||
+  if (!combiner || (op.getNumDpsInputs() != 2 && !op->hasAttr(kPackedAttr)) ||
       !isa<arith::AddFOp, arith::AddIOp>(combiner->op))
     return false;
   Operation *product =

@@ -43,6 +43,28 @@ def EmitKernels : Pass<"cpu-emit-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def PackNibbles : Pass<"cpu-pack-nibbles", "::mlir::func::FuncOp"> {
+  let summary = "Keep constant weights of four bits packed in products";
+  let description = [{
+    A product of f32 rows with what a pointwise op makes of constants,
+    `(number - point) * scale` with a scale for each block of the reduction, where
+    numbers differ by 15 at most, reads words of eight numbers instead, in panels:
+    its reduction becomes loops over blocks, words and numbers.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "unsigned", "32",
+           "Width of a vector register in bytes">,
+    Option<"vectorRegisters", "vector-registers", "unsigned", "16",
+           "Number of vector registers">,
+    Option<"panelVectors", "panel-vectors", "int64_t", "0",
+           "Vectors of a panel; 0 for as many as suit">
+  ];
+}
+
 def PackOperands : Pass<"cpu-pack-operands", "::mlir::func::FuncOp"> {
   let summary = "Lay contraction operands out as the tiles will read them";
   let description = [{

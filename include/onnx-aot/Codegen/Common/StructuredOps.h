@@ -28,7 +28,14 @@ struct Combiner {
 /// nothing when the body is of another form.
 std::optional<Combiner> getCombiner(mlir::linalg::GenericOp op);
 
-/// A sum of products of two inputs: matrix products and convolutions.
+/// On a contraction (UnitAttr) whose loops end with blocks of the reduction,
+/// words of a block and the numbers of a word: its inputs are the rows, words,
+/// and for each block and column a scale and an offset. The body's product is
+/// that of the row's element and of a weight made of the other three.
+constexpr llvm::StringLiteral kPackedAttr = "kernel.packed_weights";
+
+/// A sum of products of two inputs, or of one and of packed weights: matrix
+/// products and convolutions.
 bool isContraction(mlir::linalg::GenericOp op);
 
 /// The scalar with which the output of a reduction starts, from its
