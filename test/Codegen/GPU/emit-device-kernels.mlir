@@ -12,7 +12,7 @@
 // CHECK-NOT: func.func private @negate
 // CHECK: gpu.module @kernels attributes {device.kernels = [{name = "point_0", shared_bytes = 0 : i64, threads = 256 : i64}]}
 // CHECK: llvm.func @point_0(%[[X:.*]]: !llvm.ptr<1>, %[[N:.*]]: i32, %[[Y:.*]]: !llvm.ptr<1>, %{{.*}}: i32)
-// CHECK-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>
+// CHECK-SAME: nvvm.kernel, nvvm.minctasm = 2 : i32, nvvm.reqntid = array<i32: 256, 1, 1>
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step
 // CHECK: %[[FROM:.*]] = llvm.getelementptr %[[X]][%[[I]]]
 // CHECK: %[[VALUE:.*]] = llvm.load %[[FROM]]
